@@ -1,0 +1,44 @@
+# The commands of the project; README.md tells what each is for.
+SHELL := /bin/bash
+GOLANGCI_LINT_VERSION := v2.15.0
+GOLANGCI_LINT := $(shell go env GOPATH)/bin/golangci-lint
+VERSION := $(shell git describe --always --dirty 2>/dev/null || echo unknown)
+
+.PHONY: build demo run test race e2e bench lint generate postgres
+
+build:
+	CGO_ENABLED=0 go build -trimpath -ldflags "-s -w -X main.version=$(VERSION)" -o bin/vnfm .
+
+demo: postgres build
+	bin/vnfm demo $(ARGS)
+
+run: postgres build
+	bin/vnfm serve --with-openstack-sim $(ARGS)
+
+test: postgres
+	go test ./...
+
+race: postgres
+	go test -race ./...
+
+e2e: postgres
+	e2e/run
+
+bench: postgres
+	go test -run '^$$' -bench . -benchtime 3s ./bench/... ./store/...
+
+lint: $(GOLANGCI_LINT)
+	$(GOLANGCI_LINT) run ./...
+	$(GOLANGCI_LINT) run --build-tags e2e ./e2e/...
+	$(MAKE) --no-print-directory generate
+	git diff --exit-code -- api || { echo 'generated files are not current: run make generate'; exit 1; }
+
+generate:
+	go generate ./...
+
+$(GOLANGCI_LINT):
+	go install github.com/golangci/golangci-lint/v2/cmd/golangci-lint@$(GOLANGCI_LINT_VERSION)
+
+# The PostgreSQL server binaries, from the distribution; no cluster is made and no service started.
+postgres:
+	@ls /usr/lib/postgresql/*/bin/postgres >/dev/null 2>&1 || command -v postgres >/dev/null || ./.ci/install-postgres

@@ -1,0 +1,21 @@
+// Package samples holds VNF packages of our own as source trees, one folder each. They are for trying the VNF manager, for its
+// tests, and to start a package from.
+package samples
+
+import (
+	"embed"
+	"io/fs"
+)
+
+//go:embed all:two-vdu
+var trees embed.FS
+
+// TwoVdu is the source tree of a VNF with a controller, its volume and a group of workers on two networks. Its README.md tells
+// more.
+func TwoVdu() fs.FS {
+	tree, err := fs.Sub(trees, "two-vdu")
+	if err != nil {
+		panic(err) // the name is a constant and valid
+	}
+	return tree
+}

@@ -1,0 +1,331 @@
+package lcm
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"log/slog"
+	"math/rand/v2"
+	"net/http"
+	"runtime/debug"
+	"time"
+)
+
+// attempt is the work of one run: it walks over the steps until they are done, one fails, or the time of the run is over.
+type attempt struct {
+	engine *Engine
+	run    *Run
+	plan   plan
+	log    *slog.Logger
+	ends   time.Time
+}
+
+// action is what a step does.
+type action func(context.Context, *Run) (Result, error)
+
+// carryOn works on the operation in the state it is in, and tells when another run is needed.
+func (a *attempt) carryOn(ctx context.Context) (*time.Duration, error) {
+	if a.run.Operation.State == StateStarting {
+		if err := a.move(ctx, EventGrant, nil); err != nil {
+			return nil, err
+		}
+	}
+	if a.run.Operation.State == StateRollingBack {
+		return a.backward(ctx)
+	}
+	return a.forward(ctx)
+}
+
+func (a *attempt) forward(ctx context.Context) (*time.Duration, error) {
+	for i := range a.plan.steps {
+		step := &a.plan.steps[i]
+		if moved, again, err := a.take(ctx, step.Name, step.Do); !moved {
+			return again, err
+		}
+	}
+	if err := a.plan.finish(a.run); err != nil {
+		return nil, a.move(ctx, EventError, err)
+	}
+	return nil, a.move(ctx, EventSucceed, nil)
+}
+
+// backward undoes, last first, every step that was begun.
+func (a *attempt) backward(ctx context.Context) (*time.Duration, error) {
+	for i := len(a.plan.steps) - 1; i >= 0; i-- {
+		step := &a.plan.steps[i]
+		if a.record(step.Name).State == StepPending {
+			continue
+		}
+		if moved, again, err := a.undo(ctx, step); !moved {
+			return again, err
+		}
+	}
+	return nil, a.move(ctx, EventSucceed, nil)
+}
+
+// undo takes one step back, after which it and the steps that undid it are as if they had never been.
+func (a *attempt) undo(ctx context.Context, step *Step) (moved bool, again *time.Duration, err error) {
+	// From here on a retry has to do the step again, even if not all of it has been undone.
+	a.record(step.Name).State = StepUndoing
+	if err := a.commit(ctx, Commit{Steps: []StepRecord{*a.record(step.Name)}}); err != nil {
+		return false, nil, err
+	}
+	undone := []StepRecord{}
+	for i := range step.Undo {
+		name := step.Name + "/" + step.Undo[i].Name
+		if moved, again, err := a.take(ctx, name, step.Undo[i].Do); !moved {
+			return false, again, err
+		}
+		undone = append(undone, *a.reset(name))
+	}
+	undone = append(undone, *a.reset(step.Name))
+	err = a.commit(ctx, Commit{Deployment: true, Steps: undone})
+	return err == nil, nil, err
+}
+
+// take does a step that is not done yet. If it is not done after that, moved is false and the run ends.
+func (a *attempt) take(ctx context.Context, name string, act action) (moved bool, again *time.Duration, err error) {
+	record := a.record(name)
+	if record.State == StepDone {
+		return true, nil, nil
+	}
+	if err := a.begin(ctx, record); err != nil {
+		return false, nil, err
+	}
+	result, again, err := a.perform(ctx, record, act)
+	switch {
+	case again != nil:
+		return false, again, a.release(ctx, record, *again)
+	case err != nil:
+		return false, nil, a.fail(ctx, record, err)
+	}
+	err = a.done(ctx, record, result)
+	return err == nil, nil, err
+}
+
+func (a *attempt) reset(name string) *StepRecord {
+	record := a.record(name)
+	*record = StepRecord{Name: name, State: StepPending}
+	return record
+}
+
+// record returns the stored progress of a step, in the order in which steps are first met.
+func (a *attempt) record(name string) *StepRecord {
+	operation := a.run.Operation
+	for i := range operation.Steps {
+		if operation.Steps[i].Name == name {
+			return &operation.Steps[i]
+		}
+	}
+	operation.Steps = append(operation.Steps, StepRecord{Name: name, State: StepPending})
+	return &operation.Steps[len(operation.Steps)-1]
+}
+
+// trouble is what the engine remembers, in place of the output, of a step that is not done: since when it cannot go on.
+type trouble struct {
+	Since time.Time `json:"troubleSince"`
+}
+
+// perform calls an action until it is done, fails for good, or has to be waited for longer than this run lasts; in that case
+// it returns the time to wait.
+func (a *attempt) perform(ctx context.Context, record *StepRecord, act action) (Result, *time.Duration, error) {
+	began := record.StartedAt
+	if entered := a.run.Operation.StateEnteredAt; entered.After(began) {
+		began = entered
+	}
+	a.run.stepBegan = began
+	for {
+		result, err := a.call(ctx, act)
+		if ctx.Err() != nil && (err != nil || result.again) {
+			return a.interrupted(ctx)
+		}
+		if err == nil && !result.again {
+			return result, nil, nil
+		}
+		wait := pollInterval(time.Since(began))
+		if err != nil {
+			if !a.worthRepeating(record, err) {
+				return Result{}, nil, err
+			}
+			a.log.Warn("step waits for its peer", "step", record.Name, "error", err)
+			record.Detail = err.Error()
+		} else {
+			record.Detail, record.Output = result.detail, nil
+			wait = max(wait, result.after)
+		}
+		if time.Now().Add(wait).After(a.ends) {
+			return Result{}, &wait, nil
+		}
+		if sleep(ctx, wait) != nil {
+			return a.interrupted(ctx)
+		}
+	}
+}
+
+// interrupted tells what follows when the work was stopped from outside: nothing if the operation has a new owner, and a run
+// elsewhere at once if this process is about to end.
+func (a *attempt) interrupted(ctx context.Context) (Result, *time.Duration, error) {
+	if errors.Is(context.Cause(ctx), ErrSuperseded) {
+		return Result{}, nil, ErrSuperseded
+	}
+	return Result{}, new(time.Duration), nil
+}
+
+// call runs an action, with the VIM looked up and with a panic turned into an error.
+func (a *attempt) call(ctx context.Context, act action) (result Result, err error) {
+	defer func() {
+		if cause := recover(); cause != nil {
+			a.log.Error("step panicked", "cause", cause, "stack", string(debug.Stack()))
+			err = &Failure{Title: "Internal error", Status: http.StatusInternalServerError,
+				Detail: "an internal error ended the step; the server's log tells more"}
+		}
+	}()
+	if a.run.Deployment != nil {
+		access, err := a.engine.vims.Access(ctx, a.run.Deployment.VimConnectionInfo)
+		if err != nil {
+			return Result{}, err
+		}
+		a.run.Deployment.Vim = access
+	}
+	return act(ctx, a.run)
+}
+
+// unexpectedPatience is how long a step is repeated that fails for a reason nobody foresaw, such as a restart of the database.
+const unexpectedPatience = 15 * time.Second
+
+// worthRepeating reports whether err may pass by itself and there is patience left for it.
+func (a *attempt) worthRepeating(record *StepRecord, err error) bool {
+	patience := unexpectedPatience
+	var unavailable *Unavailable
+	switch {
+	case errors.As(err, &unavailable):
+		patience = a.engine.config.Patience
+	case final(err):
+		return false
+	}
+	var t trouble
+	if json.Unmarshal(record.Output, &t) != nil || t.Since.IsZero() {
+		t.Since = time.Now()
+		record.Output, _ = json.Marshal(t) // a time.Time always marshals
+	}
+	return time.Since(t.Since) < patience
+}
+
+// final reports whether err is an answer that repeating the question will not change.
+func final(err error) bool {
+	var (
+		failed        *Failure
+		rejected      *Rejected
+		invalid       *InvalidRequest
+		unprocessable *Unprocessable
+		notFound      *NotFound
+		conflict      *Conflict
+	)
+	return errors.As(err, &failed) || errors.As(err, &rejected) || errors.As(err, &invalid) ||
+		errors.As(err, &unprocessable) || errors.As(err, &notFound) || errors.As(err, &conflict)
+}
+
+// pollInterval grows with the time that a step has taken, so that waiting costs a twentieth of it at the most, with jitter so
+// that operations which began together do not ask together.
+func pollInterval(elapsed time.Duration) time.Duration {
+	interval := min(max(elapsed/20, 200*time.Millisecond), 5*time.Second)
+	return time.Duration(float64(interval) * (0.9 + 0.2*rand.Float64()))
+}
+
+func (a *attempt) begin(ctx context.Context, record *StepRecord) error {
+	if record.State == StepRunning {
+		return nil
+	}
+	*record = StepRecord{Name: record.Name, State: StepRunning, StartedAt: time.Now()}
+	return a.commit(ctx, Commit{Steps: []StepRecord{*record}})
+}
+
+func (a *attempt) done(ctx context.Context, record *StepRecord, result Result) error {
+	output, err := json.Marshal(result.output)
+	if err != nil {
+		return a.fail(ctx, record, fmt.Errorf("store output of step %s: %w", record.Name, err))
+	}
+	record.State, record.Detail, record.Output, record.FinishedAt = StepDone, "", output, time.Now()
+	a.log.Info("step done", "step", record.Name, "duration", record.FinishedAt.Sub(record.StartedAt))
+	return a.commit(ctx, Commit{Deployment: true, Steps: []StepRecord{*record}})
+}
+
+// release gives the operation back until another run, in this process or elsewhere, goes on.
+func (a *attempt) release(ctx context.Context, record *StepRecord, after time.Duration) error {
+	return a.commit(ctx, Commit{Deployment: true, Steps: []StepRecord{*record}, Release: &after})
+}
+
+// fail records that a step has failed, and with it the operation.
+func (a *attempt) fail(ctx context.Context, record *StepRecord, err error) error {
+	if errors.Is(err, ErrSuperseded) {
+		return err
+	}
+	record.State, record.Detail, record.Output = StepFailed, err.Error(), nil
+	changed := []StepRecord{*record}
+	var failure *Failure
+	if errors.As(err, &failure) && failure.Redo != "" {
+		// Neither done, for a retry, nor pending, for a rollback.
+		redo := a.record(failure.Redo)
+		redo.State = StepUndoing
+		changed = append(changed, *redo)
+	}
+	return a.move(ctx, EventError, fmt.Errorf("step %s: %w", changed[0].Name, err), changed...)
+}
+
+// move takes the operation to its next state and commits that with everything the run has changed.
+func (a *attempt) move(ctx context.Context, event Event, reason error, steps ...StepRecord) error {
+	operation := a.run.Operation
+	next, err := operation.State.Next(event)
+	if err != nil {
+		return err
+	}
+	switch {
+	case reason != nil:
+		operation.Error = ProblemOf(reason)
+	case next == StateCompleted:
+		operation.Error = nil
+	}
+	operation.State = next
+	a.log.Info("operation state changed", "operationState", next, "error", reason)
+	commit := Commit{Operation: true, Instance: next == StateCompleted || next == StateRolledBack, Deployment: true, Steps: steps}
+	if !next.Transient() {
+		commit.Release = new(time.Duration)
+	}
+	return a.commit(ctx, commit)
+}
+
+// commitTime bounds a commit that has to be made although the process is being stopped.
+const commitTime = 10 * time.Second
+
+func (a *attempt) commit(ctx context.Context, commit Commit) error {
+	if errors.Is(context.Cause(ctx), ErrSuperseded) {
+		return ErrSuperseded
+	}
+	// A stop of the process must not keep what has been done from being recorded.
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), commitTime)
+	defer cancel()
+	if err := a.engine.store.CommitRun(ctx, a.run, commit); err != nil {
+		return fmt.Errorf("commit operation %s: %w", a.run.Operation.ID, err)
+	}
+	return nil
+}
+
+// ProblemOf is the description of an operation's failure for the client.
+func ProblemOf(err error) *Problem {
+	problem := &Problem{Title: "Operation failed", Status: http.StatusInternalServerError, Detail: err.Error()}
+	var (
+		failed      *Failure
+		rejected    *Rejected
+		unavailable *Unavailable
+	)
+	switch {
+	case errors.As(err, &failed):
+		problem.Title, problem.Status = failed.Title, failed.Status
+	case errors.As(err, &rejected):
+		problem.Title, problem.Status = "VIM refused the request", rejected.Status
+	case errors.As(err, &unavailable):
+		problem.Title, problem.Status = "VIM out of reach", http.StatusServiceUnavailable
+	}
+	return problem
+}

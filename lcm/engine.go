@@ -1,0 +1,131 @@
+package lcm
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"time"
+
+	"github.com/google/uuid"
+)
+
+// EngineConfig are the times of an [Engine]; the zero value of each means its default.
+type EngineConfig struct {
+	RunLimit time.Duration // one run of an operation lasts no longer; default 45 s
+	Lease    time.Duration // a run that was not heard of for so long is taken for dead; default 15 s
+	Patience time.Duration // how long a VIM may be out of reach before the operation fails; default 5 min
+	Logger   *slog.Logger  // default: the default logger
+}
+
+func (c *EngineConfig) setDefaults() {
+	if c.RunLimit == 0 {
+		c.RunLimit = 45 * time.Second
+	}
+	if c.Lease == 0 {
+		c.Lease = 15 * time.Second
+	}
+	if c.Patience == 0 {
+		c.Patience = 5 * time.Minute
+	}
+	if c.Logger == nil {
+		c.Logger = slog.Default()
+	}
+}
+
+// plan is how an operation type is carried out: its steps in order, and what their success means for the instance.
+type plan struct {
+	steps  []Step
+	finish func(run *Run) error
+}
+
+// Engine carries operations out. Any number of engines may work on one database.
+type Engine struct {
+	store  RunStore
+	vims   *VimRegistry
+	plans  map[OperationType]plan
+	config EngineConfig
+}
+
+// NewEngine returns an engine for all operation types.
+func NewEngine(store RunStore, packages PackageSource, vims *VimRegistry, driver InfraDriver, config EngineConfig) *Engine {
+	config.setDefaults()
+	return &Engine{
+		store:  store,
+		vims:   vims,
+		config: config,
+		plans: map[OperationType]plan{
+			OpInstantiate: instantiation(&planner{packages: packages, vims: vims, driver: driver}),
+			OpTerminate:   termination(driver),
+		},
+	}
+}
+
+// Run carries an operation on for at most the run limit. It returns after which time another run is needed, nil for none.
+// What fails in the operation is recorded in it; an error means that nothing could be recorded.
+func (e *Engine) Run(ctx context.Context, id uuid.UUID) (*time.Duration, error) {
+	run, err := e.store.AcquireRun(ctx, id, e.config.Lease)
+	if errors.Is(err, ErrNothingToDo) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, fmt.Errorf("acquire operation %s: %w", id, err)
+	}
+	log := e.config.Logger.With("vnfLcmOpOccId", id, "vnfInstanceId", run.Operation.VnfInstanceID,
+		"operation", run.Operation.Type, "run", run.Number)
+
+	working, stop := context.WithCancelCause(ctx)
+	renewed := make(chan struct{})
+	go func() {
+		defer close(renewed)
+		e.keepLease(working, run, stop)
+	}()
+	defer func() {
+		stop(nil)
+		<-renewed
+	}()
+
+	plan, ok := e.plans[run.Operation.Type]
+	if !ok {
+		return nil, fmt.Errorf("operation %s is of type %s, which this version does not know", id, run.Operation.Type)
+	}
+	attempt := &attempt{engine: e, run: run, plan: plan, log: log, ends: time.Now().Add(e.config.RunLimit)}
+	again, err := attempt.carryOn(working)
+	if errors.Is(err, ErrSuperseded) || errors.Is(context.Cause(working), ErrSuperseded) {
+		log.Warn("another run has taken over")
+		return nil, nil
+	}
+	return again, err
+}
+
+// keepLease renews the lease until ctx ends, and ends the work when the lease is lost.
+func (e *Engine) keepLease(ctx context.Context, run *Run, stop context.CancelCauseFunc) {
+	held := time.Now()
+	for sleep(ctx, e.config.Lease/3) == nil {
+		asked := time.Now()
+		err := e.store.RenewRun(ctx, run, e.config.Lease)
+		switch {
+		case err == nil:
+			held = asked
+		case errors.Is(err, ErrSuperseded):
+			stop(ErrSuperseded)
+			return
+		case time.Since(held) > e.config.Lease:
+			// Cut off from the database: others may take over from now on, so this process must not touch the VIM again.
+			stop(ErrSuperseded)
+			return
+		}
+	}
+}
+
+// sleep waits for d or until ctx ends, whose error it then returns.
+func sleep(ctx context.Context, d time.Duration) error {
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-ctx.Done():
+		return ctx.Err()
+	case <-timer.C:
+		return nil
+	}
+}

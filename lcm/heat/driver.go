@@ -1,0 +1,46 @@
+package heat
+
+import (
+	"context"
+	"log/slog"
+	"time"
+
+	"vnfm/lcm"
+)
+
+// Config are the options of a [Driver]; the zero value of each means its default.
+type Config struct {
+	Timeout      time.Duration // of one call; default 30 s
+	StackTimeout time.Duration // in which Heat has to make or change a stack; default 60 min
+	Logger       *slog.Logger  // default: the default logger
+}
+
+// Driver makes stacks in any number of VIMs. Its methods may be called concurrently.
+type Driver struct {
+	config   Config
+	sessions sessions
+}
+
+var (
+	_ lcm.InfraDriver = (*Driver)(nil)
+	_ lcm.VimDriver   = (*Driver)(nil)
+)
+
+// New returns a driver.
+func New(config Config) *Driver {
+	if config.Timeout == 0 {
+		config.Timeout = 30 * time.Second
+	}
+	if config.StackTimeout == 0 {
+		config.StackTimeout = time.Hour
+	}
+	if config.Logger == nil {
+		config.Logger = slog.Default()
+	}
+	return &Driver{config: config, sessions: sessions{timeout: config.Timeout, byAccess: map[fingerprint]*session{}}}
+}
+
+// Regions implements [lcm.VimDriver]: it always logs in anew, so that what is registered is known to work.
+func (d *Driver) Regions(ctx context.Context, access lcm.VimAccess) ([]string, error) {
+	return d.sessions.regions(ctx, access)
+}

@@ -1,0 +1,166 @@
+package heat
+
+import (
+	"context"
+	"crypto/sha256"
+	"crypto/tls"
+	"encoding/json"
+	"net/http"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/gophercloud/gophercloud/v2"
+	"github.com/gophercloud/gophercloud/v2/openstack"
+	"github.com/gophercloud/gophercloud/v2/openstack/identity/v3/tokens"
+
+	"vnfm/lcm"
+)
+
+// fingerprint identifies an access without keeping its password.
+type fingerprint [sha256.Size]byte
+
+func fingerprintOf(access lcm.VimAccess) fingerprint {
+	encoded, err := json.Marshal([]any{
+		access.AuthURL, access.Region, access.Username, string(access.Password), access.Project, access.ProjectDomain,
+		access.UserDomain, access.SkipVerify,
+	})
+	if err != nil {
+		panic(err) // strings and a boolean always marshal
+	}
+	return sha256.Sum256(encoded)
+}
+
+// sessions are the logins to VIMs, each used until the VIM refuses it.
+type sessions struct {
+	timeout  time.Duration
+	mu       sync.Mutex
+	byAccess map[fingerprint]*session
+}
+
+// session is a login with the endpoint of Heat. Its lock is held while it is made, so that a thousand operations log in once.
+type session struct {
+	mu   sync.Mutex
+	heat *gophercloud.ServiceClient
+}
+
+// orchestration returns a client for the VIM's Heat.
+func (s *sessions) orchestration(ctx context.Context, access lcm.VimAccess) (*gophercloud.ServiceClient, error) {
+	s.mu.Lock()
+	key := fingerprintOf(access)
+	entry, ok := s.byAccess[key]
+	if !ok {
+		entry = &session{}
+		s.byAccess[key] = entry
+	}
+	s.mu.Unlock()
+
+	entry.mu.Lock()
+	defer entry.mu.Unlock()
+	if entry.heat != nil {
+		return entry.heat, nil
+	}
+	provider, err := s.login(ctx, access)
+	if err != nil {
+		return nil, err
+	}
+	heat, err := openstack.NewOrchestrationV1(provider, gophercloud.EndpointOpts{Region: access.Region})
+	if err != nil {
+		return nil, &lcm.Rejected{Peer: identity(access), Status: http.StatusBadRequest,
+			Detail: "the catalog has no endpoint of type orchestration in region \"" + access.Region + "\""}
+	}
+	entry.heat = heat
+	return heat, nil
+}
+
+// forget drops the session of an access that the VIM refuses.
+func (s *sessions) forget(access lcm.VimAccess) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	delete(s.byAccess, fingerprintOf(access))
+}
+
+// login gets a token, which gophercloud renews when it has expired.
+func (s *sessions) login(ctx context.Context, access lcm.VimAccess) (*gophercloud.ProviderClient, error) {
+	provider, err := openstack.NewClient(access.AuthURL)
+	if err != nil {
+		return nil, &lcm.Rejected{Peer: identity(access), Status: http.StatusBadRequest, Detail: "the address is not that of a Keystone"}
+	}
+	provider.UserAgent.Prepend("vnfm")
+	provider.HTTPClient = http.Client{
+		Timeout: s.timeout,
+		Transport: &http.Transport{
+			Proxy:               http.ProxyFromEnvironment,
+			TLSClientConfig:     &tls.Config{MinVersion: tls.VersionTLS12, InsecureSkipVerify: access.SkipVerify}, //nolint:gosec // the operator's cert_verify
+			TLSHandshakeTimeout: s.timeout,
+			MaxIdleConnsPerHost: 32,
+			IdleConnTimeout:     time.Minute,
+		},
+		// A redirected DELETE would become a GET; every address that is used is the final one.
+		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
+	}
+	err = openstack.Authenticate(ctx, provider, gophercloud.AuthOptions{
+		IdentityEndpoint: access.AuthURL,
+		Username:         access.Username,
+		Password:         string(access.Password),
+		DomainName:       access.UserDomain,
+		AllowReauth:      true,
+		Scope:            &gophercloud.AuthScope{ProjectName: access.Project, DomainName: access.ProjectDomain},
+	})
+	if err != nil {
+		return nil, loginError(access, err)
+	}
+	return provider, nil
+}
+
+// regions logs in and lists the regions, or, where only administrators may do that, those of the catalog.
+func (s *sessions) regions(ctx context.Context, access lcm.VimAccess) ([]string, error) {
+	s.forget(access)
+	provider, err := s.login(ctx, access)
+	if err != nil {
+		return nil, err
+	}
+	var answer struct {
+		Regions []struct {
+			ID string `json:"id"`
+		} `json:"regions"`
+	}
+	names := []string{}
+	_, err = provider.Request(ctx, http.MethodGet, access.AuthURL+"/regions", //nolint:bodyclose // read and closed by gophercloud
+		&gophercloud.RequestOpts{JSONResponse: &answer, OkCodes: []int{http.StatusOK}})
+	switch {
+	case err == nil:
+		for _, region := range answer.Regions {
+			names = append(names, region.ID)
+		}
+	case gophercloud.ResponseCodeIs(err, http.StatusForbidden), gophercloud.ResponseCodeIs(err, http.StatusNotFound):
+		names = catalogRegions(provider)
+	default:
+		return nil, callError(identity(access), err)
+	}
+	slices.Sort(names)
+	return slices.Compact(names), nil
+}
+
+func catalogRegions(provider *gophercloud.ProviderClient) []string {
+	names := []string{}
+	result, ok := provider.GetAuthResult().(tokens.CreateResult)
+	if !ok {
+		return names
+	}
+	catalog, err := result.ExtractServiceCatalog()
+	if err != nil {
+		return names
+	}
+	for _, entry := range catalog.Entries {
+		for _, endpoint := range entry.Endpoints {
+			names = append(names, endpoint.Region)
+		}
+	}
+	return names
+}
+
+// identity and orchestration are what error messages call a VIM's services.
+func identity(access lcm.VimAccess) string { return "Keystone of the VIM at " + access.AuthURL }
+
+func orchestration(access lcm.VimAccess) string { return "Heat of the VIM at " + access.AuthURL }

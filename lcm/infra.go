@@ -1,0 +1,107 @@
+package lcm
+
+import (
+	"context"
+	"time"
+
+	"github.com/google/uuid"
+
+	"vnfm/vnfpkg"
+)
+
+// VimAccess is all that is needed to log in to a VIM. It holds secrets: it is never logged nor stored unsealed.
+type VimAccess struct {
+	VimID         string // the id in the registry; "" for a VIM given inline in a request
+	AuthURL       string // Keystone's v3 endpoint
+	Region        string // "" = the only one
+	Username      string
+	Password      Secret
+	Project       string
+	ProjectDomain string // name
+	UserDomain    string // name
+	SkipVerify    bool   // do not check the server's certificate
+}
+
+// Deployment is what an infrastructure driver has to remember of a VNF's resources. It holds secrets and is sealed at rest.
+type Deployment struct {
+	VimConnectionInfo []VimConnectionInfo `json:"vimConnectionInfo"`     // with secrets
+	Vim               VimAccess           `json:"-"`                     // resolved anew for each run
+	Request           *InstantiateRequest `json:"request"`               // what the VNF was made from, with secrets
+	ScaleLevels       map[string]int      `json:"scaleLevels,omitempty"` // by aspect
+	StackName         string              `json:"stackName"`
+	StackID           string              `json:"stackId,omitempty"` // "" until the stack was created
+	Template          string              `json:"template"`          // the top HOT
+	Files             map[string]string   `json:"files,omitempty"`   // nested HOTs by the name that the top one uses
+	Parameters        map[string]any      `json:"parameters,omitempty"`
+}
+
+// PlanRequest is what an infrastructure driver plans a deployment from.
+type PlanRequest struct {
+	InstanceID  uuid.UUID
+	Package     *vnfpkg.CSAR
+	Flavour     *vnfpkg.Flavour
+	Request     *InstantiateRequest
+	ScaleLevels map[string]int // by aspect
+}
+
+// StackPhase is the progress of a deployment in its VIM.
+type StackPhase string
+
+// The phases.
+const (
+	StackAbsent     StackPhase = "ABSENT"
+	StackInProgress StackPhase = "IN_PROGRESS"
+	StackComplete   StackPhase = "COMPLETE"
+	StackFailed     StackPhase = "FAILED"
+)
+
+// StackStatus is the state of a deployment in its VIM. Action is Heat's name of what was done last (CREATE, UPDATE, DELETE, …);
+// Reason tells why it failed, with the resource that failed.
+type StackStatus struct {
+	ID     string
+	Action string
+	Phase  StackPhase
+	Reason string
+}
+
+// Resource is a resource of a deployment, wherever in the tree of nested stacks it is.
+type Resource struct {
+	Name       string // the name in its template: the node template's name in the VNFD
+	Type       string // Heat's type, e.g. OS::Nova::Server
+	PhysicalID string
+	StackID    string // the innermost stack that holds it
+	StackName  string
+	Parent     string // the resource of the parent stack that StackID is, "" in the top stack
+	CreatedAt  time.Time
+}
+
+// InfraDriver makes, watches and removes the resources of a VNF in a VIM. Errors that may pass (no connection, 5xx) are
+// *[Unavailable]; a VIM that refuses the request is *[Rejected].
+type InfraDriver interface {
+	// Plan computes the deployment of a VNF from its package, without calling the VIM. *[InvalidRequest] if the request does
+	// not fit the package.
+	Plan(ctx context.Context, request PlanRequest) (*Deployment, error)
+	// Create starts to make the deployment, or adopts what an earlier call has started, and returns the stack's id.
+	Create(ctx context.Context, deployment *Deployment) (string, error)
+	// Status returns the state of the stack; StackAbsent if there is none.
+	Status(ctx context.Context, deployment *Deployment) (StackStatus, error)
+	// Resources lists all resources in the tree of stacks.
+	Resources(ctx context.Context, deployment *Deployment) ([]Resource, error)
+	// Delete starts to remove the stack. It is no error if there is none.
+	Delete(ctx context.Context, deployment *Deployment) error
+}
+
+// VimDriver checks the access to a VIM. Wrong credentials are *[Rejected], no answer is *[Unavailable].
+type VimDriver interface {
+	// Regions logs in and returns the names of the VIM's regions.
+	Regions(ctx context.Context, access VimAccess) ([]string, error)
+}
+
+// Rejected says that a VIM refused a request for a reason that will not pass by itself.
+type Rejected struct {
+	Peer   string // what was called
+	Status int    // the HTTP status of the answer
+	Detail string // the VIM's own words
+}
+
+func (e *Rejected) Error() string { return e.Peer + ": " + e.Detail }

@@ -1,0 +1,256 @@
+package lcm
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"time"
+
+	"github.com/google/uuid"
+
+	"vnfm/vnfpkg"
+)
+
+// Names of steps that are referred to elsewhere.
+const (
+	stepCreateStack   = "create_stack"
+	stepReadResources = "read_resources"
+)
+
+// Instantiate starts to instantiate a VNF, SOL003 5.4.4. What can be known to be wrong is refused now: a flavour, level,
+// connection point or user data that the package lacks, a VIM that is not registered.
+func (m *Manager) Instantiate(ctx context.Context, id uuid.UUID, params json.RawMessage) (*Operation, error) {
+	request, err := decode[InstantiateRequest](params)
+	if err != nil {
+		return nil, err
+	}
+	instance, err := m.instances.Instance(ctx, id)
+	if err != nil {
+		return nil, err
+	}
+	if instance.InstantiationState != NotInstantiated {
+		return nil, &Conflict{fmt.Sprintf("VNF instance %s is %s already", id, instance.InstantiationState)}
+	}
+	if _, err := m.planner.plan(ctx, instance, request, nil); err != nil {
+		return nil, err
+	}
+	return m.start(ctx, instance, OpInstantiate, params)
+}
+
+// planner computes what is to be made in a VIM for a VNF.
+type planner struct {
+	packages PackageSource
+	vims     *VimRegistry
+	driver   InfraDriver
+}
+
+// plan checks a request against the package and the VIM registry, and computes the deployment at the given scale levels, or at
+// those of the request's instantiation level if nil.
+func (p *planner) plan(ctx context.Context, instance *VnfInstance, request *InstantiateRequest, levels map[string]int) (*Deployment, error) {
+	flavour, err := p.flavour(ctx, instance, request)
+	if err != nil {
+		return nil, err
+	}
+	if levels == nil {
+		levels = flavour.ScaleLevels(request.InstantiationLevelID)
+	}
+	connections, err := p.vims.Choose(ctx, request.VimConnectionInfo)
+	if err != nil {
+		return nil, err
+	}
+	csar, err := p.packages.OpenCSAR(ctx, instance.VnfPkgID)
+	if err != nil {
+		return nil, fmt.Errorf("open VNF package %s: %w", instance.VnfPkgID, err)
+	}
+	defer csar.Close()
+	deployment, err := p.driver.Plan(ctx, PlanRequest{
+		InstanceID:  instance.ID,
+		Package:     csar.CSAR,
+		Flavour:     flavour,
+		Request:     request,
+		ScaleLevels: levels,
+	})
+	if err != nil {
+		return nil, err
+	}
+	deployment.VimConnectionInfo, deployment.Request, deployment.ScaleLevels = connections, request, levels
+	return deployment, nil
+}
+
+// flavour returns the flavour that a request names, which must fit it.
+func (p *planner) flavour(ctx context.Context, instance *VnfInstance, request *InstantiateRequest) (*vnfpkg.Flavour, error) {
+	pkg, err := p.packages.Package(ctx, instance.VnfPkgID)
+	if err != nil {
+		return nil, fmt.Errorf("read VNF package %s: %w", instance.VnfPkgID, err)
+	}
+	return chooseFlavour(pkg.Description, request)
+}
+
+// chooseFlavour finds the flavour of a request and checks what the request says about it.
+func chooseFlavour(description *vnfpkg.Description, request *InstantiateRequest) (*vnfpkg.Flavour, error) {
+	flavour, ok := description.Vnfd.Flavours[request.FlavourID]
+	if !ok {
+		return nil, &InvalidRequest{"/flavourId", fmt.Sprintf("the VNFD has no flavour %q", request.FlavourID)}
+	}
+	if _, ok := flavour.Level(request.InstantiationLevelID); !ok && request.InstantiationLevelID != "" {
+		return nil, &InvalidRequest{"/instantiationLevelId",
+			fmt.Sprintf("flavour %s has no instantiation level %q", flavour.ID, request.InstantiationLevelID)}
+	}
+	for i, link := range request.ExtVirtualLinks {
+		for j, cp := range link.ExtCps {
+			if !flavour.HasCp(cp.CpdID) {
+				return nil, &InvalidRequest{fmt.Sprintf("/extVirtualLinks/%d/extCps/%d/cpdId", i, j),
+					fmt.Sprintf("flavour %s has no connection point %q", flavour.ID, cp.CpdID)}
+			}
+		}
+	}
+	return flavour, nil
+}
+
+// instantiation is how INSTANTIATE is carried out.
+func instantiation(planner *planner) plan {
+	return plan{
+		steps: []Step{
+			{Name: "plan", Do: planner.planStep},
+			{Name: stepCreateStack, Do: createStack(planner.driver), Undo: []Step{{Name: "delete_stack", Do: removeStack(planner.driver)}}},
+			{Name: "await_stack", Do: awaitStack(planner.driver)},
+			{Name: stepReadResources, Do: planner.readResources},
+		},
+		finish: finishInstantiation,
+	}
+}
+
+func (p *planner) planStep(ctx context.Context, run *Run) (Result, error) {
+	request, err := decode[InstantiateRequest](run.Request)
+	if err != nil {
+		return Result{}, err
+	}
+	run.Deployment, err = p.plan(ctx, run.Instance, request, nil)
+	return Done(nil), err
+}
+
+func createStack(driver InfraDriver) action {
+	return func(ctx context.Context, run *Run) (Result, error) {
+		id, err := driver.Create(ctx, run.Deployment)
+		if err != nil {
+			return Result{}, err
+		}
+		run.Deployment.StackID = id
+		return Done(nil), nil
+	}
+}
+
+// deletionPatience is how long a deletion that fails is asked for again: Heat often fails to delete what Nova or Neutron let go
+// of only a moment later.
+const deletionPatience = time.Minute
+
+// removeStack deletes the stack and waits until it is gone; with it goes the deployment.
+func removeStack(driver InfraDriver) action {
+	return func(ctx context.Context, run *Run) (Result, error) {
+		if run.Deployment == nil {
+			return Done(nil), nil
+		}
+		status, err := driver.Status(ctx, run.Deployment)
+		if err != nil {
+			return Result{}, err
+		}
+		waiting := Wait("stack " + run.Deployment.StackName + " is being deleted")
+		deleting := status.Action == "DELETE"
+		switch {
+		case status.Phase == StackAbsent:
+			run.Deployment = nil
+			return Done(nil), nil
+		case deleting && status.Phase == StackInProgress:
+			return waiting, nil
+		case deleting && status.Phase == StackFailed && time.Since(run.stepBegan) > deletionPatience:
+			return Result{}, stackFailed(run.Deployment, status)
+		}
+		return waiting, driver.Delete(ctx, run.Deployment)
+	}
+}
+
+func awaitStack(driver InfraDriver) action {
+	return func(ctx context.Context, run *Run) (Result, error) {
+		status, err := driver.Status(ctx, run.Deployment)
+		if err != nil {
+			return Result{}, err
+		}
+		switch status.Phase {
+		case StackComplete:
+			return Done(nil), nil
+		case StackInProgress:
+			return Wait(fmt.Sprintf("stack %s is %s_IN_PROGRESS", run.Deployment.StackName, status.Action)), nil
+		case StackAbsent:
+			return Result{}, &Failure{Title: "Stack is gone", Status: http.StatusConflict, Redo: stepCreateStack,
+				Detail: fmt.Sprintf("stack %s does not exist any more: somebody has deleted it", run.Deployment.StackName)}
+		default:
+			failure := stackFailed(run.Deployment, status)
+			failure.Redo = stepCreateStack
+			return Result{}, failure
+		}
+	}
+}
+
+func stackFailed(deployment *Deployment, status StackStatus) *Failure {
+	return &Failure{Title: "Stack failed", Status: http.StatusInternalServerError,
+		Detail: fmt.Sprintf("stack %s is %s_FAILED: %s", deployment.StackName, status.Action, status.Reason)}
+}
+
+// readResources learns from the VIM what was made, as the InstantiatedVnfInfo of the instance.
+func (p *planner) readResources(ctx context.Context, run *Run) (Result, error) {
+	flavour, err := p.flavour(ctx, run.Instance, run.Deployment.Request)
+	if err != nil {
+		return Result{}, err
+	}
+	resources, err := p.driver.Resources(ctx, run.Deployment)
+	if err != nil {
+		return Result{}, err
+	}
+	return Done(buildInfo(infoSource{
+		VimID:       run.Deployment.Vim.VimID,
+		Flavour:     flavour,
+		Request:     run.Deployment.Request,
+		ScaleLevels: run.Deployment.ScaleLevels,
+		Previous:    run.Instance.InstantiatedVnfInfo,
+		Resources:   resources,
+	})), nil
+}
+
+func finishInstantiation(run *Run) error {
+	info := &InstantiatedVnfInfo{}
+	if err := run.Output(stepReadResources, info); err != nil {
+		return err
+	}
+	instance := run.Instance
+	run.Operation.ResourceChanges = resourceChanges(nil, info)
+	instance.InstantiationState = Instantiated
+	instance.InstantiatedVnfInfo = info
+	instance.VimConnectionInfo = maskConnections(run.Deployment.VimConnectionInfo)
+	request := run.Deployment.Request
+	if request.Extensions != nil {
+		instance.Extensions = request.Extensions
+	}
+	if request.VnfConfigurableProperties != nil {
+		instance.VnfConfigurableProperties = request.VnfConfigurableProperties
+	}
+	return nil
+}
+
+func maskConnections(connections []VimConnectionInfo) []VimConnectionInfo {
+	mask := func(params map[string]any) map[string]any {
+		if params == nil {
+			return nil
+		}
+		masked, _ := Mask(params).(map[string]any)
+		return masked
+	}
+	masked := make([]VimConnectionInfo, len(connections))
+	for i, connection := range connections {
+		connection.InterfaceInfo = mask(connection.InterfaceInfo)
+		connection.AccessInfo = mask(connection.AccessInfo)
+		connection.Extra = mask(connection.Extra)
+		masked[i] = connection
+	}
+	return masked
+}

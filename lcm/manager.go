@@ -1,0 +1,165 @@
+package lcm
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+
+	"github.com/google/uuid"
+
+	"vnfm/vnfpkg"
+)
+
+// PackageSource gives operations the VNF packages.
+type PackageSource interface {
+	Package(ctx context.Context, id uuid.UUID) (*vnfpkg.Package, error)
+	PackageByVnfd(ctx context.Context, vnfdID string) (*vnfpkg.Package, error)
+	// OpenCSAR opens the package's archive; Close must be called.
+	OpenCSAR(ctx context.Context, id uuid.UUID) (*vnfpkg.StoredCSAR, error)
+}
+
+// Manager is the VNF lifecycle management interface, SOL003 clause 5: it checks requests and records operations, which an
+// [Engine] carries out.
+type Manager struct {
+	instances  InstanceStore
+	operations OperationStore
+	packages   PackageSource
+	planner    *planner
+}
+
+// NewManager returns a manager that plans deployments with driver.
+func NewManager(instances InstanceStore, operations OperationStore, packages PackageSource, vims *VimRegistry, driver InfraDriver) *Manager {
+	return &Manager{
+		instances:  instances,
+		operations: operations,
+		packages:   packages,
+		planner:    &planner{packages: packages, vims: vims, driver: driver},
+	}
+}
+
+// CreateInstance makes a VNF instance identifier, SOL003 5.4.2.3.1. *[Unprocessable] if no package of the VNFD is onboarded and
+// enabled.
+func (m *Manager) CreateInstance(ctx context.Context, request CreateRequest) (*VnfInstance, error) {
+	pkg, err := m.packages.PackageByVnfd(ctx, request.VnfdID)
+	if errors.Is(err, vnfpkg.ErrNotFound) {
+		return nil, &Unprocessable{"/vnfdId", fmt.Sprintf("no VNF package with VNFD id %s is onboarded", request.VnfdID)}
+	}
+	if err != nil {
+		return nil, err
+	}
+	if pkg.OperationalState != vnfpkg.Enabled {
+		return nil, &Unprocessable{"/vnfdId", fmt.Sprintf("VNF package %s with VNFD id %s is not %s", pkg.ID, request.VnfdID, vnfpkg.Enabled)}
+	}
+	id := uuid.New()
+	instance := &VnfInstance{
+		ID:                 id,
+		Name:               request.Name,
+		Description:        request.Description,
+		VnfdID:             request.VnfdID,
+		VnfPkgID:           pkg.ID,
+		Provider:           pkg.Description.Provider,
+		ProductName:        pkg.Description.ProductName,
+		SoftwareVersion:    pkg.Description.SoftwareVersion,
+		VnfdVersion:        pkg.Description.DescriptorVersion,
+		InstantiationState: NotInstantiated,
+		Metadata:           request.Metadata,
+	}
+	if instance.Name == "" {
+		instance.Name = "vnf-" + id.String()
+	}
+	if err := m.instances.CreateInstance(ctx, instance); err != nil {
+		return nil, err
+	}
+	return instance, nil
+}
+
+// Instance returns one VNF instance.
+func (m *Manager) Instance(ctx context.Context, id uuid.UUID) (*VnfInstance, error) {
+	return m.instances.Instance(ctx, id)
+}
+
+// Instances returns a page of VNF instances, and whether more follow.
+func (m *Manager) Instances(ctx context.Context, page Page) ([]*VnfInstance, bool, error) {
+	return m.instances.Instances(ctx, page)
+}
+
+// DeleteInstance removes a VNF instance identifier, SOL003 5.4.3.3.5.
+func (m *Manager) DeleteInstance(ctx context.Context, id uuid.UUID) error {
+	return m.instances.DeleteInstance(ctx, id)
+}
+
+// Operation returns one operation occurrence with its steps.
+func (m *Manager) Operation(ctx context.Context, id uuid.UUID) (*Operation, error) {
+	return m.operations.Operation(ctx, id)
+}
+
+// Operations returns a page of operation occurrences, and whether more follow.
+func (m *Manager) Operations(ctx context.Context, page Page) ([]*Operation, bool, error) {
+	return m.operations.Operations(ctx, page)
+}
+
+// Retry lets a failed operation go on with the step that failed, SOL003 5.4.14.
+func (m *Manager) Retry(ctx context.Context, id uuid.UUID) (*Operation, error) {
+	return m.decide(ctx, id, EventRetry)
+}
+
+// Rollback undoes the steps of a failed operation, SOL003 5.4.15. *[Conflict] if the operation cannot be undone.
+func (m *Manager) Rollback(ctx context.Context, id uuid.UUID) (*Operation, error) {
+	return m.decide(ctx, id, EventRollback)
+}
+
+// decide takes an operation in FAILED_TEMP where a client wants it.
+func (m *Manager) decide(ctx context.Context, id uuid.UUID, event Event) (*Operation, error) {
+	return m.operations.ChangeOperation(ctx, id, func(operation *Operation) error {
+		next, err := operation.State.Next(event)
+		if err != nil {
+			return err
+		}
+		if event == EventRollback && !operation.Type.canRollBack() {
+			return &Conflict{fmt.Sprintf("an operation of type %s cannot be rolled back", operation.Type)}
+		}
+		operation.State = next
+		return nil
+	})
+}
+
+// start records an operation of an instance.
+func (m *Manager) start(ctx context.Context, instance *VnfInstance, kind OperationType, params json.RawMessage) (*Operation, error) {
+	masked, err := maskJSON(params)
+	if err != nil {
+		return nil, err
+	}
+	operation := &Operation{
+		ID:            uuid.New(),
+		State:         StateStarting,
+		VnfInstanceID: instance.ID,
+		Type:          kind,
+		Params:        masked,
+	}
+	required := Instantiated
+	if kind == OpInstantiate {
+		required = NotInstantiated
+	}
+	if err := m.operations.StartOperation(ctx, operation, params, required); err != nil {
+		return nil, err
+	}
+	return operation, nil
+}
+
+func maskJSON(params json.RawMessage) (json.RawMessage, error) {
+	var value any
+	if err := json.Unmarshal(params, &value); err != nil {
+		return nil, &InvalidRequest{Detail: "the body is not JSON: " + err.Error()}
+	}
+	return json.Marshal(Mask(value))
+}
+
+// decode reads the parameters of an operation.
+func decode[T any](params json.RawMessage) (*T, error) {
+	request := new(T)
+	if err := json.Unmarshal(params, request); err != nil {
+		return nil, &InvalidRequest{Detail: "the body does not fit the operation: " + err.Error()}
+	}
+	return request, nil
+}

@@ -1,0 +1,127 @@
+package lcm
+
+import "github.com/google/uuid"
+
+// CreateRequest asks for a VNF instance identifier (CreateVnfRequest, SOL003 5.5.2.3).
+type CreateRequest struct {
+	VnfdID      string         `json:"vnfdId"`
+	Name        string         `json:"vnfInstanceName,omitempty"`
+	Description string         `json:"vnfInstanceDescription,omitempty"`
+	Metadata    map[string]any `json:"metadata,omitempty"`
+}
+
+// InstantiateRequest is InstantiateVnfRequest (SOL003 5.5.2.4).
+type InstantiateRequest struct {
+	FlavourID                 string                      `json:"flavourId"`
+	InstantiationLevelID      string                      `json:"instantiationLevelId,omitempty"`
+	ExtVirtualLinks           []ExtVirtualLinkData        `json:"extVirtualLinks,omitempty"`
+	ExtManagedVirtualLinks    []ExtManagedVirtualLinkData `json:"extManagedVirtualLinks,omitempty"`
+	VimConnectionInfo         []VimConnectionInfo         `json:"vimConnectionInfo,omitempty"`
+	LocalizationLanguage      string                      `json:"localizationLanguage,omitempty"`
+	AdditionalParams          map[string]any              `json:"additionalParams,omitempty"`
+	Extensions                map[string]any              `json:"extensions,omitempty"`
+	VnfConfigurableProperties map[string]any              `json:"vnfConfigurableProperties,omitempty"`
+}
+
+// ExtVirtualLinkData connects connection points to an existing network (SOL003 4.4.1.11).
+type ExtVirtualLinkData struct {
+	ID                 string            `json:"id"`
+	VimConnectionID    string            `json:"vimConnectionId,omitempty"`
+	ResourceProviderID string            `json:"resourceProviderId,omitempty"`
+	ResourceID         string            `json:"resourceId"` // the network's id in the VIM
+	ExtCps             []VnfExtCpData    `json:"extCps"`
+	ExtLinkPorts       []ExtLinkPortData `json:"extLinkPorts,omitempty"`
+}
+
+// VnfExtCpData configures the instances of one external connection point descriptor (SOL003 4.4.1.13).
+type VnfExtCpData struct {
+	CpdID    string           `json:"cpdId"`
+	CpConfig []VnfExtCpConfig `json:"cpConfig"`
+}
+
+// VnfExtCpConfig configures one external connection point (SOL003 4.4.1.13a).
+type VnfExtCpConfig struct {
+	CpInstanceID   string           `json:"cpInstanceId,omitempty"`
+	LinkPortID     string           `json:"linkPortId,omitempty"`
+	CpProtocolData []CpProtocolData `json:"cpProtocolData,omitempty"`
+}
+
+// CpProtocolData asks for the addressing of a connection point (SOL003 4.4.1.14).
+type CpProtocolData struct {
+	LayerProtocol  string              `json:"layerProtocol"` // always IP_OVER_ETHERNET
+	IPOverEthernet *IPOverEthernetData `json:"ipOverEthernet,omitempty"`
+}
+
+// IPOverEthernetData asks for network addresses (SOL003 4.4.1.15).
+type IPOverEthernetData struct {
+	MacAddress  string          `json:"macAddress,omitempty"`
+	IPAddresses []IPAddressData `json:"ipAddresses,omitempty"`
+}
+
+// IPAddressData asks for addresses of one subnet: fixed ones, a number of dynamic ones, or a range (SOL003 4.4.1.15).
+type IPAddressData struct {
+	Type                string        `json:"type"` // IPV4 or IPV6
+	SubnetID            string        `json:"subnetId,omitempty"`
+	FixedAddresses      []string      `json:"fixedAddresses,omitempty"`
+	NumDynamicAddresses int           `json:"numDynamicAddresses,omitempty"`
+	AddressRange        *AddressRange `json:"addressRange,omitempty"`
+}
+
+// AddressRange is a range of addresses, both ends included.
+type AddressRange struct {
+	MinAddress string `json:"minAddress"`
+	MaxAddress string `json:"maxAddress"`
+}
+
+// ExtLinkPortData is an existing port of an external network (SOL003 4.4.1.16).
+type ExtLinkPortData struct {
+	ID             string         `json:"id"`
+	ResourceHandle ResourceHandle `json:"resourceHandle"`
+}
+
+// ExtManagedVirtualLinkData replaces an internal virtual link by an existing network (SOL003 4.4.1.12). The standard's text
+// and its schemas name the descriptor differently; both names are read.
+type ExtManagedVirtualLinkData struct {
+	ID                   string `json:"id"`
+	VnfVirtualLinkDescID string `json:"vnfVirtualLinkDescId,omitempty"`
+	VirtualLinkDescID    string `json:"virtualLinkDescId,omitempty"`
+	VimConnectionID      string `json:"vimConnectionId,omitempty"`
+	ResourceProviderID   string `json:"resourceProviderId,omitempty"`
+	ResourceID           string `json:"resourceId"`
+}
+
+// DescID is the id of the virtual link descriptor under either name.
+func (d ExtManagedVirtualLinkData) DescID() string {
+	if d.VnfVirtualLinkDescID != "" {
+		return d.VnfVirtualLinkDescID
+	}
+	return d.VirtualLinkDescID
+}
+
+// TerminationType tells how a VNF is taken down (SOL003 5.5.2.8).
+type TerminationType string
+
+// The termination types.
+const (
+	Forceful TerminationType = "FORCEFUL"
+	Graceful TerminationType = "GRACEFUL"
+)
+
+// TerminateRequest is TerminateVnfRequest (SOL003 5.5.2.8).
+type TerminateRequest struct {
+	TerminationType            TerminationType `json:"terminationType"`
+	GracefulTerminationTimeout int             `json:"gracefulTerminationTimeout,omitempty"` // seconds
+	AdditionalParams           map[string]any  `json:"additionalParams,omitempty"`
+}
+
+// Page asks for a part of a list, in the order of creation.
+type Page struct {
+	Limit int    // the greatest number of elements; 0 = all
+	After Cursor // the zero value starts at the beginning
+}
+
+// Cursor names the last element that a client has seen. It stays right while elements come and go.
+type Cursor struct {
+	CreatedAt int64 // microseconds since 1970
+	ID        uuid.UUID
+}

@@ -1,0 +1,71 @@
+package lcm
+
+import (
+	"encoding/json"
+	"log/slog"
+	"strings"
+)
+
+// Masked stands in place of a secret wherever somebody can read it.
+const Masked = "***"
+
+// Secret is a string that prints, logs and marshals as ***.
+type Secret string
+
+// String hides the secret from fmt.
+func (Secret) String() string { return Masked }
+
+// GoString hides the secret from %#v.
+func (Secret) GoString() string { return Masked }
+
+// LogValue hides the secret from slog.
+func (Secret) LogValue() slog.Value { return slog.StringValue(Masked) }
+
+// MarshalJSON hides the secret from JSON. What has to be stored is sealed as a string.
+func (Secret) MarshalJSON() ([]byte, error) { return json.Marshal(Masked) }
+
+// secretWords are parts of attribute names whose values nobody may read.
+var secretWords = []string{
+	"password", "passwd", "passphrase", "secret", "token", "credential", "private_key", "privatekey", "ssl_ca_key", "apikey", "api_key",
+}
+
+// publicNames contain one of secretWords and yet hold no secret: addresses.
+var publicNames = map[string]bool{"oidc_token_url": true, "tokenendpoint": true, "token_endpoint": true}
+
+// SecretName reports whether an attribute of that name holds a secret.
+func SecretName(name string) bool {
+	name = strings.ToLower(name)
+	if publicNames[name] {
+		return false
+	}
+	for _, word := range secretWords {
+		if strings.Contains(name, word) {
+			return true
+		}
+	}
+	return false
+}
+
+// Mask returns a copy of a JSON-like value in which every value under a secret name, at any depth, is replaced by ***.
+func Mask(value any) any {
+	switch value := value.(type) {
+	case map[string]any:
+		masked := make(map[string]any, len(value))
+		for name, element := range value {
+			if SecretName(name) && element != nil {
+				masked[name] = Masked
+			} else {
+				masked[name] = Mask(element)
+			}
+		}
+		return masked
+	case []any:
+		masked := make([]any, len(value))
+		for i, element := range value {
+			masked[i] = Mask(element)
+		}
+		return masked
+	default:
+		return value
+	}
+}

@@ -1,0 +1,63 @@
+package lcm
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"time"
+)
+
+// Step is one part of an operation. Do is idempotent, since a run that is killed between the work and its commit is repeated, and
+// it returns within a minute: longer work is started and then waited for, with [Wait].
+type Step struct {
+	Name string // stable: it is the key of the stored progress
+	Do   func(ctx context.Context, run *Run) (Result, error)
+	Undo []Step // the steps that take back what Do has done, or has begun; nil when there is nothing to take back
+}
+
+// Result is what a step answers: it is done, with an output for later steps, or it wants to be called again.
+type Result struct {
+	again  bool
+	after  time.Duration
+	output any
+	detail string
+}
+
+// Done says that the step is finished. The output (nil: none) is stored as JSON and read by later steps with [Run.Output].
+func Done(output any) Result { return Result{output: output} }
+
+// Wait says that the step waits for something outside, told in detail. The engine calls it again, soon at first and then at
+// growing intervals.
+func Wait(detail string) Result { return Result{again: true, detail: detail} }
+
+// WaitFor says that the step is to be called again after d and not before.
+func WaitFor(d time.Duration, detail string) Result {
+	return Result{again: true, after: d, detail: detail}
+}
+
+// Run is one attempt to carry an operation on: the operation with everything that its steps read and change. What a step
+// changes in Instance and Deployment is committed together with the step.
+type Run struct {
+	Number     int64 // the fencing token: only the newest run of an operation can write
+	Operation  *Operation
+	Instance   *VnfInstance
+	Request    json.RawMessage // the client's request with its secrets
+	Deployment *Deployment     // what the instance has in a VIM; nil if nothing
+
+	stepBegan time.Time // when the current step was first called since the operation entered its state
+}
+
+// Output reads what the step of that name has stored into the value that into points at.
+func (r *Run) Output(step string, into any) error {
+	for i := range r.Operation.Steps {
+		record := &r.Operation.Steps[i]
+		if record.Name != step || record.State != StepDone {
+			continue
+		}
+		if err := json.Unmarshal(record.Output, into); err != nil {
+			return fmt.Errorf("read output of step %s: %w", step, err)
+		}
+		return nil
+	}
+	return fmt.Errorf("step %s has not been done", step)
+}

@@ -1,0 +1,71 @@
+package lcm
+
+import (
+	"context"
+	"encoding/json"
+	"time"
+
+	"github.com/google/uuid"
+)
+
+// InstanceStore keeps VNF instances. Its methods return *[NotFound] for an unknown id.
+type InstanceStore interface {
+	// CreateInstance stores a new instance. The package of the instance must be ONBOARDED and ENABLED at that moment, else
+	// *[Unprocessable]. CreatedAt, UpdatedAt and Version are set.
+	CreateInstance(ctx context.Context, instance *VnfInstance) error
+	Instance(ctx context.Context, id uuid.UUID) (*VnfInstance, error)
+	// Instances returns a page without the attributes that SOL003 leaves out of lists by default
+	// (vnfConfigurableProperties, vimConnectionInfo, instantiatedVnfInfo, metadata, extensions), and whether more follow.
+	Instances(ctx context.Context, page Page) ([]*VnfInstance, bool, error)
+	// DeleteInstance removes an instance that is NOT_INSTANTIATED and has no operation under way, else *[Conflict].
+	DeleteInstance(ctx context.Context, id uuid.UUID) error
+}
+
+// OperationStore keeps operation occurrences. Its methods return *[NotFound] for an unknown id.
+type OperationStore interface {
+	// StartOperation stores a new operation with its unmasked request and asks for its first run, in one transaction. It
+	// returns *[Conflict] if the instance is not in the state required, or has an operation that is not in a final state.
+	StartOperation(ctx context.Context, operation *Operation, request json.RawMessage, required InstantiationState) error
+	// ChangeOperation changes the state of an operation by a function inside a transaction; an error of the function leaves it
+	// as it was. If the operation then is in a transient state, a run of it is asked for in the same transaction.
+	ChangeOperation(ctx context.Context, id uuid.UUID, change func(*Operation) error) (*Operation, error)
+	// Operation returns one operation with its steps, but without their outputs.
+	Operation(ctx context.Context, id uuid.UUID) (*Operation, error)
+	// Operations returns a page without the attributes that SOL003 leaves out of lists by default (operationParams, error,
+	// resourceChanges), and whether more follow.
+	Operations(ctx context.Context, page Page) ([]*Operation, bool, error)
+}
+
+// RunStore is what the engine works on. Its methods return [ErrSuperseded] when a newer run exists.
+type RunStore interface {
+	// AcquireRun makes the caller the only one who may write the operation for as long as the lease lasts and until a newer run
+	// begins. [ErrNothingToDo] if the operation is not in a transient state or somebody else's lease has not run out.
+	AcquireRun(ctx context.Context, operationID uuid.UUID, lease time.Duration) (*Run, error)
+	// RenewRun extends the lease, counted from now.
+	RenewRun(ctx context.Context, run *Run, lease time.Duration) error
+	// CommitRun writes what the run has changed, in one transaction.
+	CommitRun(ctx context.Context, run *Run, commit Commit) error
+}
+
+// Commit says which parts of a run are to be written.
+type Commit struct {
+	Operation  bool         // state, error and resource changes of run.Operation
+	Instance   bool         // run.Instance, with its Version counted up
+	Deployment bool         // run.Deployment; nil removes it
+	Steps      []StepRecord // inserted or replaced by name, in this order after those already there
+	// Release, if not nil, ends the lease: the operation needs no other run before that much time has passed.
+	Release *time.Duration
+}
+
+// VimStore keeps the registry of VIMs. Its methods return *[NotFound] for an unknown id. Credentials are sealed at rest.
+type VimStore interface {
+	// CreateVim stores a new VIM. *[Conflict] if the tenant has one of that name, or has a default VIM and this is to be one.
+	CreateVim(ctx context.Context, vim *Vim) error
+	Vim(ctx context.Context, id uuid.UUID) (*Vim, error)
+	// Vims returns all VIMs in the order of creation.
+	Vims(ctx context.Context) ([]*Vim, error)
+	// UpdateVim changes a VIM by a function inside a transaction; an error of the function leaves it as it was.
+	UpdateVim(ctx context.Context, id uuid.UUID, change func(*Vim) error) (*Vim, error)
+	// DeleteVim removes a VIM that no instance uses, else *[Conflict].
+	DeleteVim(ctx context.Context, id uuid.UUID) error
+}

@@ -1,0 +1,66 @@
+package lcm
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"time"
+
+	"github.com/google/uuid"
+)
+
+// Terminate starts to terminate a VNF, SOL003 5.4.8.
+func (m *Manager) Terminate(ctx context.Context, id uuid.UUID, params json.RawMessage) (*Operation, error) {
+	request, err := decode[TerminateRequest](params)
+	if err != nil {
+		return nil, err
+	}
+	if request.TerminationType == Forceful && request.GracefulTerminationTimeout > 0 {
+		return nil, &InvalidRequest{"/gracefulTerminationTimeout", "goes with terminationType GRACEFUL only"}
+	}
+	instance, err := m.instances.Instance(ctx, id)
+	if err != nil {
+		return nil, err
+	}
+	if instance.InstantiationState != Instantiated {
+		return nil, &Conflict{fmt.Sprintf("VNF instance %s is %s", id, instance.InstantiationState)}
+	}
+	return m.start(ctx, instance, OpTerminate, params)
+}
+
+// termination is how TERMINATE is carried out. What it removes cannot be brought back, so nothing can be undone.
+func termination(driver InfraDriver) plan {
+	return plan{
+		steps: []Step{
+			{Name: "graceful_period", Do: gracefulPeriod},
+			{Name: "delete_stack", Do: removeStack(driver)},
+		},
+		finish: finishTermination,
+	}
+}
+
+// gracefulPeriod leaves the VNF the time to end its service that the client has asked for.
+func gracefulPeriod(_ context.Context, run *Run) (Result, error) {
+	request, err := decode[TerminateRequest](run.Request)
+	if err != nil {
+		return Result{}, err
+	}
+	if request.TerminationType != Graceful {
+		return Done(nil), nil
+	}
+	period := time.Duration(request.GracefulTerminationTimeout) * time.Second
+	left := time.Until(run.Operation.StartedAt.Add(period))
+	if left > 0 {
+		return WaitFor(left, "graceful termination period"), nil
+	}
+	return Done(nil), nil
+}
+
+func finishTermination(run *Run) error {
+	instance := run.Instance
+	run.Operation.ResourceChanges = resourceChanges(instance.InstantiatedVnfInfo, nil)
+	instance.InstantiationState = NotInstantiated
+	instance.InstantiatedVnfInfo = nil
+	instance.VimConnectionInfo = nil
+	return nil
+}

@@ -1,0 +1,2 @@
+DROP TABLE vnf_lcm_op_steps;
+DROP TABLE vnf_lcm_op_occs;

@@ -1,0 +1,213 @@
+package store
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/jackc/pgx/v5"
+
+	"vnfm/lcm"
+)
+
+// instanceRow is a row of vnf_instances with the operation that locks it.
+type instanceRow struct {
+	ID                        uuid.UUID
+	CreatedAt                 time.Time
+	UpdatedAt                 time.Time
+	Version                   int64
+	Name                      string
+	Description               string
+	VnfdID                    string    `db:"vnfd_id"`
+	VnfPkgID                  uuid.UUID `db:"vnf_pkg_id"`
+	Provider                  string
+	ProductName               string
+	SoftwareVersion           string
+	VnfdVersion               string
+	InstantiationState        lcm.InstantiationState
+	InstantiatedVnfInfo       []byte
+	VimConnectionInfo         []byte
+	Metadata                  []byte
+	Extensions                []byte
+	VnfConfigurableProperties []byte
+	ActiveOperationID         uuid.NullUUID `db:"active_operation_id"`
+}
+
+func (r *instanceRow) instance() (*lcm.VnfInstance, error) {
+	instance := &lcm.VnfInstance{
+		ID:                 r.ID,
+		Name:               r.Name,
+		Description:        r.Description,
+		VnfdID:             r.VnfdID,
+		VnfPkgID:           r.VnfPkgID,
+		Provider:           r.Provider,
+		ProductName:        r.ProductName,
+		SoftwareVersion:    r.SoftwareVersion,
+		VnfdVersion:        r.VnfdVersion,
+		InstantiationState: r.InstantiationState,
+		ActiveOperationID:  r.ActiveOperationID,
+		Version:            r.Version,
+		CreatedAt:          r.CreatedAt,
+		UpdatedAt:          r.UpdatedAt,
+	}
+	err := errors.Join(
+		read(r.InstantiatedVnfInfo, &instance.InstantiatedVnfInfo),
+		read(r.VimConnectionInfo, &instance.VimConnectionInfo),
+		read(r.Metadata, &instance.Metadata),
+		read(r.Extensions, &instance.Extensions),
+		read(r.VnfConfigurableProperties, &instance.VnfConfigurableProperties),
+	)
+	if err != nil {
+		return nil, fmt.Errorf("read vnf instance %s: %w", r.ID, err)
+	}
+	return instance, nil
+}
+
+// CreateInstance implements [lcm.InstanceStore].
+func (s *Store) CreateInstance(ctx context.Context, instance *lcm.VnfInstance) error {
+	metadata, err := object(instance.Metadata)
+	if err != nil {
+		return err
+	}
+	// The package is locked, so that it cannot be disabled or deleted between the check and the insert.
+	const insert = `
+		WITH package AS (
+			SELECT id FROM vnf_packages
+			WHERE id = @package AND onboarding_state = 'ONBOARDED' AND operational_state = 'ENABLED'
+			FOR SHARE)
+		INSERT INTO vnf_instances (id, name, description, vnfd_id, vnf_pkg_id, provider, product_name, software_version,
+			vnfd_version, instantiation_state, metadata)
+		SELECT @id, @name, @description, @vnfd, id, @provider, @product, @software, @vnfdVersion, @state, @metadata FROM package
+		RETURNING created_at, updated_at, version`
+	err = s.pool.QueryRow(ctx, insert, pgx.NamedArgs{
+		"id": instance.ID, "name": instance.Name, "description": instance.Description, "vnfd": instance.VnfdID,
+		"package": instance.VnfPkgID, "provider": instance.Provider, "product": instance.ProductName,
+		"software": instance.SoftwareVersion, "vnfdVersion": instance.VnfdVersion, "state": instance.InstantiationState,
+		"metadata": metadata,
+	}).Scan(&instance.CreatedAt, &instance.UpdatedAt, &instance.Version)
+	if errors.Is(err, pgx.ErrNoRows) {
+		return &lcm.Unprocessable{Attribute: "/vnfdId",
+			Detail: fmt.Sprintf("VNF package %s is not onboarded and enabled", instance.VnfPkgID)}
+	}
+	if err != nil {
+		return fmt.Errorf("store vnf instance: %w", err)
+	}
+	return nil
+}
+
+// Instance implements [lcm.InstanceStore].
+func (s *Store) Instance(ctx context.Context, id uuid.UUID) (*lcm.VnfInstance, error) {
+	return instance(ctx, s.pool, id)
+}
+
+func instance(ctx context.Context, q querier, id uuid.UUID) (*lcm.VnfInstance, error) {
+	const query = `
+		SELECT i.id, i.created_at, i.updated_at, i.version, i.name, i.description, i.vnfd_id, i.vnf_pkg_id, i.provider,
+			i.product_name, i.software_version, i.vnfd_version, i.instantiation_state, i.instantiated_vnf_info,
+			i.vim_connection_info, i.metadata, i.extensions, i.vnf_configurable_properties, o.id AS active_operation_id
+		FROM vnf_instances i
+		LEFT JOIN vnf_lcm_op_occs o ON o.vnf_instance_id = i.id AND o.state NOT IN ('COMPLETED', 'ROLLED_BACK', 'FAILED')
+		WHERE i.id = @id`
+	found, err := row[instanceRow](ctx, q, query, pgx.NamedArgs{"id": id})
+	if errors.Is(err, pgx.ErrNoRows) {
+		return nil, instanceNotFound(id)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("read vnf instance %s: %w", id, err)
+	}
+	return found.instance()
+}
+
+func instanceNotFound(id uuid.UUID) error {
+	return &lcm.NotFound{Resource: "vnf instance", ID: id.String()}
+}
+
+// Instances implements [lcm.InstanceStore].
+func (s *Store) Instances(ctx context.Context, asked lcm.Page) ([]*lcm.VnfInstance, bool, error) {
+	const query = `
+		SELECT i.id, i.created_at, i.updated_at, i.version, i.name, i.description, i.vnfd_id, i.vnf_pkg_id, i.provider,
+			i.product_name, i.software_version, i.vnfd_version, i.instantiation_state, NULL::jsonb AS instantiated_vnf_info,
+			NULL::jsonb AS vim_connection_info, NULL::jsonb AS metadata, NULL::jsonb AS extensions,
+			NULL::jsonb AS vnf_configurable_properties, o.id AS active_operation_id
+		FROM vnf_instances i
+		LEFT JOIN vnf_lcm_op_occs o ON o.vnf_instance_id = i.id AND o.state NOT IN ('COMPLETED', 'ROLLED_BACK', 'FAILED')
+		WHERE (i.created_at, i.id) > (@after, @id)
+		ORDER BY i.created_at, i.id LIMIT @limit`
+	rows, more, err := page[instanceRow](ctx, s.pool, asked.Limit, query, after(asked.After.CreatedAt, asked.After.ID))
+	if err != nil {
+		return nil, false, fmt.Errorf("read vnf instances: %w", err)
+	}
+	instances := make([]*lcm.VnfInstance, len(rows))
+	for i := range rows {
+		if instances[i], err = rows[i].instance(); err != nil {
+			return nil, false, err
+		}
+	}
+	return instances, more, nil
+}
+
+// after is the position in a list ordered by creation.
+func after(microseconds int64, id uuid.UUID) pgx.NamedArgs {
+	return pgx.NamedArgs{"after": time.UnixMicro(microseconds), "id": id}
+}
+
+// DeleteInstance implements [lcm.InstanceStore].
+func (s *Store) DeleteInstance(ctx context.Context, id uuid.UUID) error {
+	return s.InTx(ctx, func(tx pgx.Tx) error {
+		const lock = `SELECT instantiation_state FROM vnf_instances WHERE id = $1 FOR UPDATE`
+		var state lcm.InstantiationState
+		err := tx.QueryRow(ctx, lock, id).Scan(&state)
+		if errors.Is(err, pgx.ErrNoRows) {
+			return instanceNotFound(id)
+		}
+		if err != nil {
+			return fmt.Errorf("delete vnf instance %s: %w", id, err)
+		}
+		if state != lcm.NotInstantiated {
+			return &lcm.Conflict{Detail: fmt.Sprintf("VNF instance %s is %s: terminate it before it is deleted", id, state)}
+		}
+		const remove = `
+			DELETE FROM vnf_instances i WHERE i.id = $1 AND NOT EXISTS (
+				SELECT FROM vnf_lcm_op_occs o WHERE o.vnf_instance_id = i.id AND o.state NOT IN ('COMPLETED', 'ROLLED_BACK', 'FAILED'))`
+		deleted, err := tx.Exec(ctx, remove, id)
+		if err != nil {
+			return fmt.Errorf("delete vnf instance %s: %w", id, err)
+		}
+		if deleted.RowsAffected() == 0 {
+			return &lcm.Conflict{Detail: fmt.Sprintf("VNF instance %s has an operation that is not over", id)}
+		}
+		return nil
+	})
+}
+
+// writeInstance stores what operations change of an instance, and counts its version up.
+func writeInstance(ctx context.Context, tx pgx.Tx, instance *lcm.VnfInstance) error {
+	info, err := document(instance.InstantiatedVnfInfo)
+	if err != nil {
+		return err
+	}
+	var connections []byte
+	if instance.VimConnectionInfo != nil {
+		if connections, err = json.Marshal(instance.VimConnectionInfo); err != nil {
+			return err
+		}
+	}
+	metadata, metadataErr := object(instance.Metadata)
+	extensions, extensionsErr := object(instance.Extensions)
+	properties, propertiesErr := object(instance.VnfConfigurableProperties)
+	if err := errors.Join(metadataErr, extensionsErr, propertiesErr); err != nil {
+		return err
+	}
+	const update = `
+		UPDATE vnf_instances SET updated_at = now(), version = version + 1, name = @name, description = @description,
+			instantiation_state = @state, instantiated_vnf_info = @info, vim_connection_info = @connections, metadata = @metadata,
+			extensions = @extensions, vnf_configurable_properties = @properties
+		WHERE id = @id RETURNING version, updated_at`
+	return tx.QueryRow(ctx, update, pgx.NamedArgs{
+		"id": instance.ID, "name": instance.Name, "description": instance.Description, "state": instance.InstantiationState,
+		"info": info, "connections": connections, "metadata": metadata, "extensions": extensions, "properties": properties,
+	}).Scan(&instance.Version, &instance.UpdatedAt)
+}

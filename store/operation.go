@@ -1,0 +1,210 @@
+package store
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/jackc/pgx/v5"
+
+	"vnfm/lcm"
+)
+
+// operationRow is a row of vnf_lcm_op_occs.
+type operationRow struct {
+	ID                    uuid.UUID
+	CreatedAt             time.Time
+	State                 lcm.OperationState
+	StateEnteredAt        time.Time
+	VnfInstanceID         uuid.UUID `db:"vnf_instance_id"`
+	Type                  lcm.OperationType
+	IsAutomaticInvocation bool
+	Params                []byte
+	Error                 []byte
+	ResourceChanges       []byte
+}
+
+func (r *operationRow) operation() (*lcm.Operation, error) {
+	operation := &lcm.Operation{
+		ID:                    r.ID,
+		State:                 r.State,
+		StateEnteredAt:        r.StateEnteredAt,
+		StartedAt:             r.CreatedAt,
+		VnfInstanceID:         r.VnfInstanceID,
+		Type:                  r.Type,
+		IsAutomaticInvocation: r.IsAutomaticInvocation,
+		Params:                r.Params,
+	}
+	if err := errors.Join(read(r.Error, &operation.Error), read(r.ResourceChanges, &operation.ResourceChanges)); err != nil {
+		return nil, fmt.Errorf("read operation %s: %w", r.ID, err)
+	}
+	return operation, nil
+}
+
+func operationNotFound(id uuid.UUID) error {
+	return &lcm.NotFound{Resource: "vnf lcm operation occurrence", ID: id.String()}
+}
+
+// firstLease is how long a new operation waits for its job to be taken before it is taken for lost.
+const firstLease = 10 * time.Second
+
+// StartOperation implements [lcm.OperationStore].
+func (s *Store) StartOperation(ctx context.Context, operation *lcm.Operation, request json.RawMessage, required lcm.InstantiationState) error {
+	return s.InTx(ctx, func(tx pgx.Tx) error {
+		const lock = `SELECT instantiation_state FROM vnf_instances WHERE id = $1 FOR UPDATE`
+		var state lcm.InstantiationState
+		err := tx.QueryRow(ctx, lock, operation.VnfInstanceID).Scan(&state)
+		if errors.Is(err, pgx.ErrNoRows) {
+			return instanceNotFound(operation.VnfInstanceID)
+		}
+		if err != nil {
+			return fmt.Errorf("start operation: %w", err)
+		}
+		if state != required {
+			return &lcm.Conflict{Detail: fmt.Sprintf("VNF instance %s is %s", operation.VnfInstanceID, state)}
+		}
+		const insert = `
+			INSERT INTO vnf_lcm_op_occs (id, state, vnf_instance_id, type, is_automatic_invocation, params, request, lease_until)
+			VALUES (@id, @state, @instance, @type, @automatic, @params, @request, now() + @lease)
+			RETURNING created_at, state_entered_at`
+		err = tx.QueryRow(ctx, insert, pgx.NamedArgs{
+			"id": operation.ID, "state": operation.State, "instance": operation.VnfInstanceID, "type": operation.Type,
+			"automatic": operation.IsAutomaticInvocation, "params": operation.Params,
+			"request": s.sealer.seal(requestPlace(operation.ID), request), "lease": firstLease,
+		}).Scan(&operation.StartedAt, &operation.StateEnteredAt)
+		if violated(err, "vnf_lcm_op_occs_active") {
+			return &lcm.Conflict{Detail: fmt.Sprintf("another operation of VNF instance %s is not over", operation.VnfInstanceID)}
+		}
+		if err != nil {
+			return fmt.Errorf("start operation: %w", err)
+		}
+		return s.enqueueOperation(ctx, tx, operation.ID)
+	})
+}
+
+// requestPlace, outputPlace and deploymentPlace are what sealed values are bound to.
+func requestPlace(id uuid.UUID) string { return "vnf_lcm_op_occs/request/" + id.String() }
+func outputPlace(id uuid.UUID, step string) string {
+	return "vnf_lcm_op_steps/output/" + id.String() + "/" + step
+}
+func deploymentPlace(id uuid.UUID) string { return "vnf_instances/deployment/" + id.String() }
+
+const selectOperation = `
+	SELECT id, created_at, state, state_entered_at, vnf_instance_id, type, is_automatic_invocation, params, error, resource_changes
+	FROM vnf_lcm_op_occs WHERE id = @id`
+
+// Operation implements [lcm.OperationStore].
+func (s *Store) Operation(ctx context.Context, id uuid.UUID) (*lcm.Operation, error) {
+	found, err := row[operationRow](ctx, s.pool, selectOperation, pgx.NamedArgs{"id": id})
+	if errors.Is(err, pgx.ErrNoRows) {
+		return nil, operationNotFound(id)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("read operation %s: %w", id, err)
+	}
+	operation, err := found.operation()
+	if err != nil {
+		return nil, err
+	}
+	operation.Steps, err = s.steps(ctx, s.pool, id, false)
+	return operation, err
+}
+
+// ChangeOperation implements [lcm.OperationStore].
+func (s *Store) ChangeOperation(ctx context.Context, id uuid.UUID, change func(*lcm.Operation) error) (*lcm.Operation, error) {
+	var operation *lcm.Operation
+	err := s.InTx(ctx, func(tx pgx.Tx) error {
+		found, err := row[operationRow](ctx, tx, selectOperation+` FOR UPDATE`, pgx.NamedArgs{"id": id})
+		if errors.Is(err, pgx.ErrNoRows) {
+			return operationNotFound(id)
+		}
+		if err != nil {
+			return fmt.Errorf("read operation %s: %w", id, err)
+		}
+		if operation, err = found.operation(); err != nil {
+			return err
+		}
+		if err := change(operation); err != nil {
+			return err
+		}
+		const update = `
+			UPDATE vnf_lcm_op_occs SET state = @state, lease_until = now() + @lease,
+				state_entered_at = CASE WHEN state = @state THEN state_entered_at ELSE now() END
+			WHERE id = @id RETURNING state_entered_at`
+		err = tx.QueryRow(ctx, update, pgx.NamedArgs{"id": id, "state": operation.State, "lease": firstLease}).
+			Scan(&operation.StateEnteredAt)
+		if err != nil {
+			return fmt.Errorf("change operation %s: %w", id, err)
+		}
+		if !operation.State.Transient() {
+			return nil
+		}
+		return s.enqueueOperation(ctx, tx, id)
+	})
+	if err != nil {
+		return nil, err
+	}
+	return operation, nil
+}
+
+// Operations implements [lcm.OperationStore].
+func (s *Store) Operations(ctx context.Context, asked lcm.Page) ([]*lcm.Operation, bool, error) {
+	const query = `
+		SELECT id, created_at, state, state_entered_at, vnf_instance_id, type, is_automatic_invocation, NULL::jsonb AS params,
+			NULL::jsonb AS error, NULL::jsonb AS resource_changes
+		FROM vnf_lcm_op_occs WHERE (created_at, id) > (@after, @id)
+		ORDER BY created_at, id LIMIT @limit`
+	rows, more, err := page[operationRow](ctx, s.pool, asked.Limit, query, after(asked.After.CreatedAt, asked.After.ID))
+	if err != nil {
+		return nil, false, fmt.Errorf("read operations: %w", err)
+	}
+	operations := make([]*lcm.Operation, len(rows))
+	for i := range rows {
+		if operations[i], err = rows[i].operation(); err != nil {
+			return nil, false, err
+		}
+	}
+	return operations, more, nil
+}
+
+// stepRow is a row of vnf_lcm_op_steps.
+type stepRow struct {
+	Name       string
+	State      lcm.StepState
+	Detail     string
+	Output     []byte
+	StartedAt  *time.Time
+	FinishedAt *time.Time
+}
+
+// steps returns the steps of an operation, with their outputs opened if wanted.
+func (s *Store) steps(ctx context.Context, q querier, id uuid.UUID, outputs bool) ([]lcm.StepRecord, error) {
+	const query = `
+		SELECT name, state, detail, CASE WHEN @outputs THEN output END AS output, started_at, finished_at
+		FROM vnf_lcm_op_steps WHERE op_id = @id ORDER BY position`
+	rows, err := q.Query(ctx, query, pgx.NamedArgs{"id": id, "outputs": outputs})
+	if err != nil {
+		return nil, fmt.Errorf("read steps of operation %s: %w", id, err)
+	}
+	found, err := pgx.CollectRows(rows, pgx.RowToStructByName[stepRow])
+	if err != nil {
+		return nil, fmt.Errorf("read steps of operation %s: %w", id, err)
+	}
+	steps := make([]lcm.StepRecord, len(found))
+	for i, step := range found {
+		steps[i] = lcm.StepRecord{Name: step.Name, State: step.State, Detail: step.Detail}
+		if steps[i].Output, err = s.sealer.open(outputPlace(id, step.Name), step.Output); err != nil {
+			return nil, err
+		}
+		if step.StartedAt != nil {
+			steps[i].StartedAt = *step.StartedAt
+		}
+		if step.FinishedAt != nil {
+			steps[i].FinishedAt = *step.FinishedAt
+		}
+	}
+	return steps, nil
+}

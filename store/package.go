@@ -1,0 +1,225 @@
+package store
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/jackc/pgx/v5"
+
+	"vnfm/vnfpkg"
+)
+
+// packageRow is a row of vnf_packages.
+type packageRow struct {
+	ID               uuid.UUID
+	CreatedAt        time.Time
+	UpdatedAt        time.Time
+	OnboardingState  vnfpkg.OnboardingState
+	OperationalState vnfpkg.OperationalState
+	InUse            bool
+	UserDefinedData  []byte
+	Failure          []byte
+	ContentBytes     *int64  `db:"content_bytes"`
+	ContentSHA512    *string `db:"content_sha512"`
+	Description      []byte
+	SoftwareImages   []byte
+	Artifacts        []byte
+	Vnfd             []byte
+}
+
+func (r *packageRow) pkg() (*vnfpkg.Package, error) {
+	pkg := &vnfpkg.Package{
+		ID: r.ID, OnboardingState: r.OnboardingState, OperationalState: r.OperationalState, UsageState: vnfpkg.NotInUse,
+		CreatedAt: r.CreatedAt, UpdatedAt: r.UpdatedAt,
+	}
+	if r.InUse {
+		pkg.UsageState = vnfpkg.InUse
+	}
+	if r.ContentBytes != nil && r.ContentSHA512 != nil {
+		pkg.Content = &vnfpkg.Content{SizeBytes: *r.ContentBytes, SHA512: *r.ContentSHA512}
+	}
+	err := errors.Join(read(r.UserDefinedData, &pkg.UserDefinedData), read(r.Failure, &pkg.Failure),
+		read(r.Description, &pkg.Description))
+	if pkg.Description != nil {
+		d := pkg.Description
+		err = errors.Join(err, read(r.SoftwareImages, &d.SoftwareImages), read(r.Artifacts, &d.Artifacts), read(r.Vnfd, &d.Vnfd))
+	}
+	if err != nil {
+		return nil, fmt.Errorf("read VNF package %s: %w", r.ID, err)
+	}
+	return pkg, nil
+}
+
+const selectPackage = `
+	SELECT p.id, p.created_at, p.updated_at, p.onboarding_state, p.operational_state, p.user_defined_data, p.failure, p.content_bytes,
+		p.content_sha512, p.description, p.software_images, p.artifacts, p.vnfd,
+		EXISTS (SELECT FROM vnf_instances i WHERE i.vnf_pkg_id = p.id) AS in_use
+	FROM vnf_packages p`
+
+// CreatePackage implements [vnfpkg.Store].
+func (s *Store) CreatePackage(ctx context.Context, pkg *vnfpkg.Package) error {
+	data, err := object(pkg.UserDefinedData)
+	if err != nil {
+		return err
+	}
+	const insert = `
+		INSERT INTO vnf_packages (id, onboarding_state, operational_state, user_defined_data)
+		VALUES (@id, @onboarding, @operational, @data) RETURNING created_at, updated_at`
+	err = s.pool.QueryRow(ctx, insert, pgx.NamedArgs{
+		"id": pkg.ID, "onboarding": pkg.OnboardingState, "operational": pkg.OperationalState, "data": data,
+	}).Scan(&pkg.CreatedAt, &pkg.UpdatedAt)
+	if err != nil {
+		return fmt.Errorf("store VNF package: %w", err)
+	}
+	return nil
+}
+
+// Package implements [vnfpkg.Store].
+func (s *Store) Package(ctx context.Context, id uuid.UUID) (*vnfpkg.Package, error) {
+	return readPackage(ctx, s.pool, selectPackage+` WHERE p.id = @id`, pgx.NamedArgs{"id": id})
+}
+
+// PackageByVnfd implements [vnfpkg.Store].
+func (s *Store) PackageByVnfd(ctx context.Context, vnfdID string) (*vnfpkg.Package, error) {
+	return readPackage(ctx, s.pool, selectPackage+` WHERE p.vnfd_id = @vnfd`, pgx.NamedArgs{"vnfd": vnfdID})
+}
+
+func readPackage(ctx context.Context, q querier, query string, args pgx.NamedArgs) (*vnfpkg.Package, error) {
+	found, err := row[packageRow](ctx, q, query, args)
+	if errors.Is(err, pgx.ErrNoRows) {
+		return nil, vnfpkg.ErrNotFound
+	}
+	if err != nil {
+		return nil, fmt.Errorf("read VNF package: %w", err)
+	}
+	return found.pkg()
+}
+
+// Packages implements [vnfpkg.Store].
+func (s *Store) Packages(ctx context.Context, asked vnfpkg.Page) ([]*vnfpkg.Package, bool, error) {
+	const query = `
+		SELECT p.id, p.created_at, p.updated_at, p.onboarding_state, p.operational_state, NULL::jsonb AS user_defined_data, p.failure,
+			p.content_bytes, p.content_sha512, p.description, NULL::jsonb AS software_images, NULL::jsonb AS artifacts,
+			NULL::jsonb AS vnfd, EXISTS (SELECT FROM vnf_instances i WHERE i.vnf_pkg_id = p.id) AS in_use
+		FROM vnf_packages p WHERE (p.created_at, p.id) > (@after, @id)
+		ORDER BY p.created_at, p.id LIMIT @limit`
+	rows, more, err := page[packageRow](ctx, s.pool, asked.Limit, query, after(asked.After.CreatedAt, asked.After.ID))
+	if err != nil {
+		return nil, false, fmt.Errorf("read VNF packages: %w", err)
+	}
+	packages := make([]*vnfpkg.Package, len(rows))
+	for i := range rows {
+		if packages[i], err = rows[i].pkg(); err != nil {
+			return nil, false, err
+		}
+	}
+	return packages, more, nil
+}
+
+// UpdatePackage implements [vnfpkg.Store].
+func (s *Store) UpdatePackage(ctx context.Context, id uuid.UUID, change func(*vnfpkg.Package) error) (*vnfpkg.Package, error) {
+	var pkg *vnfpkg.Package
+	err := s.InTx(ctx, func(tx pgx.Tx) (err error) {
+		pkg, err = readPackage(ctx, tx, selectPackage+` WHERE p.id = @id FOR UPDATE`, pgx.NamedArgs{"id": id})
+		if err != nil {
+			return err
+		}
+		if err := change(pkg); err != nil {
+			return err
+		}
+		if pkg.OnboardingState == vnfpkg.Created {
+			if err := unlinkContent(ctx, tx, id); err != nil {
+				return err
+			}
+		}
+		return writePackage(ctx, tx, pkg)
+	})
+	if err != nil {
+		return nil, err
+	}
+	return pkg, nil
+}
+
+func writePackage(ctx context.Context, tx pgx.Tx, pkg *vnfpkg.Package) error {
+	data, dataErr := object(pkg.UserDefinedData)
+	failure, failureErr := document(pkg.Failure)
+	args := pgx.NamedArgs{
+		"id": pkg.ID, "onboarding": pkg.OnboardingState, "operational": pkg.OperationalState, "data": data, "failure": failure,
+		"vnfd_id": nil, "description": nil, "images": nil, "artifacts": nil, "vnfd": nil,
+	}
+	if err := errors.Join(dataErr, failureErr, describe(args, pkg.Description)); err != nil {
+		return err
+	}
+	const update = `
+		UPDATE vnf_packages SET updated_at = now(), onboarding_state = @onboarding, operational_state = @operational,
+			user_defined_data = @data, failure = @failure, vnfd_id = @vnfd_id, description = @description, software_images = @images,
+			artifacts = @artifacts, vnfd = @vnfd
+		WHERE id = @id RETURNING updated_at`
+	err := tx.QueryRow(ctx, update, args).Scan(&pkg.UpdatedAt)
+	if violated(err, "vnf_packages_vnfd") {
+		return &vnfpkg.DuplicateVnfd{VnfdID: pkg.Description.VnfdID}
+	}
+	if err != nil {
+		return fmt.Errorf("store VNF package %s: %w", pkg.ID, err)
+	}
+	return nil
+}
+
+// describe sets the columns that hold a description: its large parts apart from what lists show.
+func describe(args pgx.NamedArgs, description *vnfpkg.Description) error {
+	if description == nil {
+		return nil
+	}
+	small := *description
+	small.SoftwareImages, small.Artifacts, small.Vnfd = nil, nil, nil
+	args["vnfd_id"] = description.VnfdID
+	var errs [4]error
+	args["description"], errs[0] = json.Marshal(small)
+	args["images"], errs[1] = json.Marshal(description.SoftwareImages)
+	args["artifacts"], errs[2] = json.Marshal(description.Artifacts)
+	args["vnfd"], errs[3] = json.Marshal(description.Vnfd)
+	return errors.Join(errs[:]...)
+}
+
+// DeletePackage implements [vnfpkg.Store].
+func (s *Store) DeletePackage(ctx context.Context, id uuid.UUID, check func(*vnfpkg.Package) error) error {
+	return s.InTx(ctx, func(tx pgx.Tx) error {
+		pkg, err := readPackage(ctx, tx, selectPackage+` WHERE p.id = @id FOR UPDATE`, pgx.NamedArgs{"id": id})
+		if err != nil {
+			return err
+		}
+		if err := check(pkg); err != nil {
+			return err
+		}
+		if err := unlinkContent(ctx, tx, id); err != nil {
+			return err
+		}
+		if _, err := tx.Exec(ctx, `DELETE FROM vnf_packages WHERE id = $1`, id); err != nil {
+			return fmt.Errorf("delete VNF package %s: %w", id, err)
+		}
+		return nil
+	})
+}
+
+// unlinkContent removes the content of a package, if it has any.
+func unlinkContent(ctx context.Context, tx pgx.Tx, id uuid.UUID) error {
+	const unlink = `
+		WITH stored AS (SELECT content FROM vnf_packages WHERE id = @id AND content IS NOT NULL),
+			unlinked AS (SELECT lo_unlink(content) FROM stored)
+		SELECT count(*) FROM unlinked`
+	var count int
+	if err := tx.QueryRow(ctx, unlink, pgx.NamedArgs{"id": id}).Scan(&count); err != nil {
+		return fmt.Errorf("remove content of VNF package %s: %w", id, err)
+	}
+	const forget = `
+		UPDATE vnf_packages SET onboarding_state = 'CREATED', vnfd_id = NULL, content = NULL, content_bytes = NULL, content_sha512 = NULL
+		WHERE id = $1 AND content IS NOT NULL`
+	if _, err := tx.Exec(ctx, forget, id); err != nil {
+		return fmt.Errorf("remove content of VNF package %s: %w", id, err)
+	}
+	return nil
+}

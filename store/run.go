@@ -1,0 +1,184 @@
+package store
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/jackc/pgx/v5"
+
+	"vnfm/lcm"
+)
+
+// AcquireRun implements [lcm.RunStore].
+func (s *Store) AcquireRun(ctx context.Context, operationID uuid.UUID, lease time.Duration) (*lcm.Run, error) {
+	var run *lcm.Run
+	err := s.InTx(ctx, func(tx pgx.Tx) error {
+		var sealedRequest []byte
+		run = &lcm.Run{}
+		// Held by nobody, or by a run that was not heard of for the length of its lease.
+		const take = `
+			UPDATE vnf_lcm_op_occs SET run = run + 1, held = true, lease_until = now() + @lease
+			WHERE id = @id AND state IN ('STARTING', 'PROCESSING', 'ROLLING_BACK') AND (NOT held OR lease_until < now())
+			RETURNING run, request`
+		err := tx.QueryRow(ctx, take, pgx.NamedArgs{"id": operationID, "lease": lease}).Scan(&run.Number, &sealedRequest)
+		if errors.Is(err, pgx.ErrNoRows) {
+			return lcm.ErrNothingToDo
+		}
+		if err != nil {
+			return err
+		}
+		if run.Request, err = s.sealer.open(requestPlace(operationID), sealedRequest); err != nil {
+			return err
+		}
+		return s.readRun(ctx, tx, operationID, run)
+	})
+	if err != nil {
+		return nil, err
+	}
+	return run, nil
+}
+
+func (s *Store) readRun(ctx context.Context, tx pgx.Tx, operationID uuid.UUID, run *lcm.Run) error {
+	found, err := row[operationRow](ctx, tx, selectOperation, pgx.NamedArgs{"id": operationID})
+	if err != nil {
+		return err
+	}
+	if run.Operation, err = found.operation(); err != nil {
+		return err
+	}
+	if run.Operation.Steps, err = s.steps(ctx, tx, operationID, true); err != nil {
+		return err
+	}
+	if run.Instance, err = instance(ctx, tx, found.VnfInstanceID); err != nil {
+		return err
+	}
+	var sealed []byte
+	if err := tx.QueryRow(ctx, `SELECT deployment FROM vnf_instances WHERE id = $1`, found.VnfInstanceID).Scan(&sealed); err != nil {
+		return err
+	}
+	deployment, err := s.sealer.open(deploymentPlace(found.VnfInstanceID), sealed)
+	if err != nil || deployment == nil {
+		return err
+	}
+	run.Deployment = &lcm.Deployment{}
+	return json.Unmarshal(deployment, run.Deployment)
+}
+
+// RenewRun implements [lcm.RunStore].
+func (s *Store) RenewRun(ctx context.Context, run *lcm.Run, lease time.Duration) error {
+	const renew = `UPDATE vnf_lcm_op_occs SET lease_until = now() + @lease WHERE id = @id AND run = @run AND held`
+	renewed, err := s.pool.Exec(ctx, renew, pgx.NamedArgs{"id": run.Operation.ID, "run": run.Number, "lease": lease})
+	if err != nil {
+		return fmt.Errorf("renew run of operation %s: %w", run.Operation.ID, err)
+	}
+	if renewed.RowsAffected() == 0 {
+		return lcm.ErrSuperseded
+	}
+	return nil
+}
+
+// CommitRun implements [lcm.RunStore].
+func (s *Store) CommitRun(ctx context.Context, run *lcm.Run, commit lcm.Commit) error {
+	return s.InTx(ctx, func(tx pgx.Tx) error {
+		// The update locks the row, so that no newer run can begin before the rest is committed.
+		const fence = `
+			UPDATE vnf_lcm_op_occs SET held = held AND @keep,
+				lease_until = CASE WHEN @keep THEN lease_until ELSE now() + @release::interval + @grace::interval END
+			WHERE id = @id AND run = @run AND held`
+		keep, release := commit.Release == nil, time.Duration(0)
+		if !keep {
+			release = *commit.Release
+		}
+		fenced, err := tx.Exec(ctx, fence, pgx.NamedArgs{
+			"id": run.Operation.ID, "run": run.Number, "keep": keep, "release": release, "grace": firstLease,
+		})
+		if err != nil {
+			return fmt.Errorf("commit run: %w", err)
+		}
+		if fenced.RowsAffected() == 0 {
+			return lcm.ErrSuperseded
+		}
+		if commit.Operation {
+			if err := writeOperation(ctx, tx, run.Operation); err != nil {
+				return fmt.Errorf("write operation %s: %w", run.Operation.ID, err)
+			}
+		}
+		if commit.Instance {
+			if err := writeInstance(ctx, tx, run.Instance); err != nil {
+				return fmt.Errorf("write vnf instance %s: %w", run.Instance.ID, err)
+			}
+		}
+		if commit.Deployment {
+			if err := s.writeDeployment(ctx, tx, run.Instance.ID, run.Deployment); err != nil {
+				return fmt.Errorf("write deployment of vnf instance %s: %w", run.Instance.ID, err)
+			}
+		}
+		for _, step := range commit.Steps {
+			if err := s.writeStep(ctx, tx, run.Operation.ID, step); err != nil {
+				return fmt.Errorf("write step %s of operation %s: %w", step.Name, run.Operation.ID, err)
+			}
+		}
+		return nil
+	})
+}
+
+func writeOperation(ctx context.Context, tx pgx.Tx, operation *lcm.Operation) error {
+	problem, err := document(operation.Error)
+	if err != nil {
+		return err
+	}
+	changes, err := document(operation.ResourceChanges)
+	if err != nil {
+		return err
+	}
+	const update = `
+		UPDATE vnf_lcm_op_occs SET state = @state, error = @error, resource_changes = @changes,
+			state_entered_at = CASE WHEN state = @state THEN state_entered_at ELSE now() END
+		WHERE id = @id RETURNING state_entered_at`
+	return tx.QueryRow(ctx, update, pgx.NamedArgs{
+		"id": operation.ID, "state": operation.State, "error": problem, "changes": changes,
+	}).Scan(&operation.StateEnteredAt)
+}
+
+func (s *Store) writeDeployment(ctx context.Context, tx pgx.Tx, instanceID uuid.UUID, deployment *lcm.Deployment) error {
+	content, err := document(deployment)
+	if err != nil {
+		return err
+	}
+	var vim uuid.NullUUID
+	if deployment != nil && len(deployment.VimConnectionInfo) > 0 {
+		if id, err := uuid.Parse(deployment.VimConnectionInfo[0].VimID); err == nil {
+			vim = uuid.NullUUID{UUID: id, Valid: true}
+		}
+	}
+	const update = `UPDATE vnf_instances SET deployment = @deployment, vim_id = @vim WHERE id = @id`
+	_, err = tx.Exec(ctx, update, pgx.NamedArgs{
+		"id": instanceID, "deployment": s.sealer.seal(deploymentPlace(instanceID), content), "vim": vim,
+	})
+	return err
+}
+
+func (s *Store) writeStep(ctx context.Context, tx pgx.Tx, operationID uuid.UUID, step lcm.StepRecord) error {
+	const upsert = `
+		INSERT INTO vnf_lcm_op_steps (op_id, position, name, state, detail, output, started_at, finished_at)
+		VALUES (@op, (SELECT count(*) FROM vnf_lcm_op_steps WHERE op_id = @op), @name, @state, @detail, @output, @started, @finished)
+		ON CONFLICT (op_id, name) DO UPDATE SET state = excluded.state, detail = excluded.detail, output = excluded.output,
+			started_at = excluded.started_at, finished_at = excluded.finished_at`
+	_, err := tx.Exec(ctx, upsert, pgx.NamedArgs{
+		"op": operationID, "name": step.Name, "state": step.State, "detail": step.Detail,
+		"output":  s.sealer.seal(outputPlace(operationID, step.Name), step.Output),
+		"started": orNull(step.StartedAt), "finished": orNull(step.FinishedAt),
+	})
+	return err
+}
+
+func orNull(t time.Time) *time.Time {
+	if t.IsZero() {
+		return nil
+	}
+	return &t
+}

@@ -1,0 +1,166 @@
+package store
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgconn"
+	"github.com/jackc/pgx/v5/pgxpool"
+	"github.com/riverqueue/river"
+	"github.com/riverqueue/river/riverdriver/riverpgxv5"
+
+	"vnfm/lcm"
+	"vnfm/vnfpkg"
+)
+
+// Config says where the database is.
+type Config struct {
+	URL            string // postgres://…
+	Keys           []Key  // for secrets: the first seals, all open
+	MaxConnections int32  // default 20
+}
+
+// Store is an open database. Its methods may be called concurrently.
+type Store struct {
+	pool   *pgxpool.Pool
+	sealer sealer
+	jobs   *river.Client[pgx.Tx] // inserts jobs only
+}
+
+var (
+	_ lcm.InstanceStore   = (*Store)(nil)
+	_ lcm.OperationStore  = (*Store)(nil)
+	_ lcm.RunStore        = (*Store)(nil)
+	_ lcm.VimStore        = (*Store)(nil)
+	_ vnfpkg.Store        = (*Store)(nil)
+	_ vnfpkg.ContentStore = (*Store)(nil)
+)
+
+const defaultMaxConnections = 20
+
+// Open connects to a database. The schema may still be missing, see [Store.Migrate].
+func Open(ctx context.Context, config Config) (*Store, error) {
+	if len(config.Keys) == 0 {
+		return nil, errors.New("a database needs a key for its secrets")
+	}
+	settings, err := pgxpool.ParseConfig(config.URL)
+	if err != nil {
+		return nil, fmt.Errorf("database URL: %w", err)
+	}
+	settings.MaxConns = defaultMaxConnections
+	if config.MaxConnections > 0 {
+		settings.MaxConns = config.MaxConnections
+	}
+	settings.MinIdleConns = 2
+	settings.HealthCheckPeriod = 5 * time.Second
+	pool, err := pgxpool.NewWithConfig(ctx, settings)
+	if err != nil {
+		return nil, fmt.Errorf("open database: %w", err)
+	}
+	if err := pool.Ping(ctx); err != nil {
+		pool.Close()
+		return nil, fmt.Errorf("connect to the database: %w", err)
+	}
+	jobs, err := river.NewClient(riverpgxv5.New(pool), &river.Config{Schema: riverSchema})
+	if err != nil {
+		pool.Close()
+		return nil, fmt.Errorf("open job queue: %w", err)
+	}
+	return &Store{pool: pool, sealer: sealer{config.Keys}, jobs: jobs}, nil
+}
+
+// Close ends all connections.
+func (s *Store) Close() { s.pool.Close() }
+
+// Ready reports whether the database can be reached and has this version's schema.
+func (s *Store) Ready(ctx context.Context) error {
+	var version int
+	var dirty bool
+	if err := s.pool.QueryRow(ctx, `SELECT version, dirty FROM schema_migrations`).Scan(&version, &dirty); err != nil {
+		return fmt.Errorf("read the version of the schema: %w", err)
+	}
+	newest, err := newestMigration()
+	switch {
+	case err != nil:
+		return err
+	case dirty:
+		return fmt.Errorf("migration %d of the schema has failed", version)
+	case version < newest:
+		return fmt.Errorf("the schema has version %d, not %d", version, newest)
+	}
+	return nil
+}
+
+// InTx runs fn in a transaction, which is committed if fn returns nil and rolled back otherwise.
+func (s *Store) InTx(ctx context.Context, fn func(tx pgx.Tx) error) error {
+	return pgx.BeginFunc(ctx, s.pool, fn)
+}
+
+// querier is the pool or a transaction.
+type querier interface {
+	Query(ctx context.Context, sql string, args ...any) (pgx.Rows, error)
+	Exec(ctx context.Context, sql string, args ...any) (pgconn.CommandTag, error)
+}
+
+// row returns the one row of a query; pgx.ErrNoRows if there is none.
+func row[T any](ctx context.Context, q querier, sql string, args pgx.NamedArgs) (T, error) {
+	rows, err := q.Query(ctx, sql, args)
+	if err != nil {
+		var zero T
+		return zero, err
+	}
+	return pgx.CollectExactlyOneRow(rows, pgx.RowToStructByName[T])
+}
+
+// page returns at most limit rows (0 = all) of a query that was asked for one more, and whether there are more.
+func page[T any](ctx context.Context, q querier, limit int, sql string, args pgx.NamedArgs) ([]T, bool, error) {
+	args["limit"] = nil
+	if limit > 0 {
+		args["limit"] = limit + 1
+	}
+	rows, err := q.Query(ctx, sql, args)
+	if err != nil {
+		return nil, false, err
+	}
+	found, err := pgx.CollectRows(rows, pgx.RowToStructByName[T])
+	if err != nil {
+		return nil, false, err
+	}
+	if limit > 0 && len(found) > limit {
+		return found[:limit], true, nil
+	}
+	return found, false, nil
+}
+
+// violated reports whether err is the violation of the constraint or unique index of that name.
+func violated(err error, constraint string) bool {
+	var failure *pgconn.PgError
+	return errors.As(err, &failure) && failure.ConstraintName == constraint
+}
+
+// document returns the JSON form of a value for a jsonb column; nil for a nil value, which becomes NULL.
+func document[T any](value *T) ([]byte, error) {
+	if value == nil {
+		return nil, nil
+	}
+	return json.Marshal(value)
+}
+
+func object(value map[string]any) ([]byte, error) {
+	if value == nil {
+		return nil, nil
+	}
+	return json.Marshal(value)
+}
+
+// read decodes a jsonb column into a value, which stays as it is for NULL.
+func read(column []byte, into any) error {
+	if column == nil {
+		return nil
+	}
+	return json.Unmarshal(column, into)
+}

@@ -1,0 +1,174 @@
+package store
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/jackc/pgx/v5"
+
+	"vnfm/lcm"
+)
+
+// vimRow is a row of vims.
+type vimRow struct {
+	ID          uuid.UUID
+	CreatedAt   time.Time
+	UpdatedAt   *time.Time
+	TenantID    string `db:"tenant_id"`
+	Name        string
+	Description string
+	Type        string
+	AuthURL     string `db:"auth_url"`
+	VimProject  []byte
+	AuthCred    []byte
+	IsDefault   bool
+	Extra       []byte
+	Regions     []byte
+	Status      string
+}
+
+const selectVim = `
+	SELECT id, created_at, updated_at, tenant_id, name, description, type, auth_url, vim_project, auth_cred, is_default, extra,
+		regions, status
+	FROM vims`
+
+func vimPlace(id uuid.UUID) string { return "vims/auth_cred/" + id.String() }
+
+func (s *Store) vim(r *vimRow) (*lcm.Vim, error) {
+	vim := &lcm.Vim{
+		ID: r.ID, TenantID: r.TenantID, Name: r.Name, Description: r.Description, Type: r.Type, AuthURL: r.AuthURL,
+		IsDefault: r.IsDefault, Status: r.Status, CreatedAt: r.CreatedAt,
+	}
+	if r.UpdatedAt != nil {
+		vim.UpdatedAt = *r.UpdatedAt
+	}
+	credentials, err := s.sealer.open(vimPlace(r.ID), r.AuthCred)
+	err = errors.Join(err, read(credentials, &vim.AuthCred), read(r.VimProject, &vim.VimProject), read(r.Extra, &vim.Extra),
+		read(r.Regions, &vim.Regions))
+	if err != nil {
+		return nil, fmt.Errorf("read VIM %s: %w", r.ID, err)
+	}
+	return vim, nil
+}
+
+// columns returns the values of a VIM's columns that change.
+func (s *Store) columns(vim *lcm.Vim) (pgx.NamedArgs, error) {
+	project, projectErr := object(vim.VimProject)
+	extra, extraErr := object(vim.Extra)
+	credentials, credentialsErr := json.Marshal(vim.AuthCred)
+	regions, regionsErr := json.Marshal(vim.Regions)
+	return pgx.NamedArgs{
+		"id": vim.ID, "tenant": vim.TenantID, "name": vim.Name, "description": vim.Description, "type": vim.Type,
+		"url": vim.AuthURL, "project": project, "cred": s.sealer.seal(vimPlace(vim.ID), credentials), "default": vim.IsDefault,
+		"extra": extra, "regions": regions, "status": vim.Status,
+	}, errors.Join(projectErr, extraErr, credentialsErr, regionsErr)
+}
+
+// vimConflict turns the violation of a unique index into what the client has to know.
+func vimConflict(vim *lcm.Vim, err error) error {
+	switch {
+	case violated(err, "vims_name"):
+		return &lcm.Conflict{Detail: fmt.Sprintf("a VIM with the name %q exists already", vim.Name)}
+	case violated(err, "vims_default"):
+		return &lcm.Conflict{Detail: "a default VIM exists already: make it no default first"}
+	}
+	return fmt.Errorf("store VIM: %w", err)
+}
+
+// CreateVim implements [lcm.VimStore].
+func (s *Store) CreateVim(ctx context.Context, vim *lcm.Vim) error {
+	values, err := s.columns(vim)
+	if err != nil {
+		return err
+	}
+	const insert = `
+		INSERT INTO vims (id, tenant_id, name, description, type, auth_url, vim_project, auth_cred, is_default, extra, regions, status)
+		VALUES (@id, @tenant, @name, @description, @type, @url, @project, @cred, @default, @extra, @regions, @status)
+		RETURNING created_at`
+	if err := s.pool.QueryRow(ctx, insert, values).Scan(&vim.CreatedAt); err != nil {
+		return vimConflict(vim, err)
+	}
+	return nil
+}
+
+// Vim implements [lcm.VimStore].
+func (s *Store) Vim(ctx context.Context, id uuid.UUID) (*lcm.Vim, error) {
+	return s.readVim(ctx, s.pool, selectVim+` WHERE id = @id`, id)
+}
+
+func (s *Store) readVim(ctx context.Context, q querier, query string, id uuid.UUID) (*lcm.Vim, error) {
+	found, err := row[vimRow](ctx, q, query, pgx.NamedArgs{"id": id})
+	if errors.Is(err, pgx.ErrNoRows) {
+		return nil, &lcm.NotFound{Resource: "VIM", ID: id.String()}
+	}
+	if err != nil {
+		return nil, fmt.Errorf("read VIM %s: %w", id, err)
+	}
+	return s.vim(&found)
+}
+
+// Vims implements [lcm.VimStore].
+func (s *Store) Vims(ctx context.Context) ([]*lcm.Vim, error) {
+	rows, _, err := page[vimRow](ctx, s.pool, 0, selectVim+` ORDER BY created_at, id LIMIT @limit`, pgx.NamedArgs{})
+	if err != nil {
+		return nil, fmt.Errorf("read VIMs: %w", err)
+	}
+	vims := make([]*lcm.Vim, len(rows))
+	for i := range rows {
+		if vims[i], err = s.vim(&rows[i]); err != nil {
+			return nil, err
+		}
+	}
+	return vims, nil
+}
+
+// UpdateVim implements [lcm.VimStore].
+func (s *Store) UpdateVim(ctx context.Context, id uuid.UUID, change func(*lcm.Vim) error) (*lcm.Vim, error) {
+	var vim *lcm.Vim
+	err := s.InTx(ctx, func(tx pgx.Tx) (err error) {
+		if vim, err = s.readVim(ctx, tx, selectVim+` WHERE id = @id FOR UPDATE`, id); err != nil {
+			return err
+		}
+		if err := change(vim); err != nil {
+			return err
+		}
+		values, err := s.columns(vim)
+		if err != nil {
+			return err
+		}
+		const update = `
+			UPDATE vims SET updated_at = now(), name = @name, description = @description, vim_project = @project, auth_cred = @cred,
+				is_default = @default, extra = @extra, regions = @regions, status = @status
+			WHERE id = @id RETURNING updated_at`
+		if err := tx.QueryRow(ctx, update, values).Scan(&vim.UpdatedAt); err != nil {
+			return vimConflict(vim, err)
+		}
+		return nil
+	})
+	if err != nil {
+		return nil, err
+	}
+	return vim, nil
+}
+
+// DeleteVim implements [lcm.VimStore].
+func (s *Store) DeleteVim(ctx context.Context, id uuid.UUID) error {
+	return s.InTx(ctx, func(tx pgx.Tx) error {
+		if _, err := s.readVim(ctx, tx, selectVim+` WHERE id = @id FOR UPDATE`, id); err != nil {
+			return err
+		}
+		const remove = `DELETE FROM vims WHERE id = $1 AND NOT EXISTS (SELECT FROM vnf_instances WHERE vim_id = $1)`
+		deleted, err := tx.Exec(ctx, remove, id)
+		if err != nil {
+			return fmt.Errorf("delete VIM %s: %w", id, err)
+		}
+		if deleted.RowsAffected() == 0 {
+			return &lcm.Conflict{Detail: fmt.Sprintf("VIM %s is in use by a VNF instance", id)}
+		}
+		return nil
+	})
+}

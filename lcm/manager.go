@@ -116,7 +116,7 @@ func (m *Manager) decide(ctx context.Context, id uuid.UUID, event Event) (*Opera
 		if err != nil {
 			return err
 		}
-		if event == EventRollback && !operation.Type.canRollBack() {
+		if event == EventRollback && !operation.Type.CanRollBack() {
 			return &Conflict{fmt.Sprintf("an operation of type %s cannot be rolled back", operation.Type)}
 		}
 		operation.State = next

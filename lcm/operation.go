@@ -16,8 +16,8 @@ const (
 	OpTerminate   OperationType = "TERMINATE"
 )
 
-// canRollBack reports whether what an operation of the type has done can be undone.
-func (t OperationType) canRollBack() bool { return t == OpInstantiate }
+// CanRollBack reports whether what an operation of the type has done can be undone.
+func (t OperationType) CanRollBack() bool { return t == OpInstantiate }
 
 // Operation is a VNF lifecycle management operation occurrence, VnfLcmOpOcc (SOL003 5.5.2.13).
 type Operation struct {

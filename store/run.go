@@ -84,6 +84,11 @@ func (s *Store) RenewRun(ctx context.Context, run *lcm.Run, lease time.Duration)
 // CommitRun implements [lcm.RunStore].
 func (s *Store) CommitRun(ctx context.Context, run *lcm.Run, commit lcm.Commit) error {
 	return s.InTx(ctx, func(tx pgx.Tx) error {
+		// The instance is locked before the operation everywhere, or two transactions could wait for each other.
+		const lock = `SELECT FROM vnf_instances WHERE id = $1 FOR NO KEY UPDATE`
+		if _, err := tx.Exec(ctx, lock, run.Instance.ID); err != nil {
+			return fmt.Errorf("commit run: %w", err)
+		}
 		// The update locks the row, so that no newer run can begin before the rest is committed.
 		const fence = `
 			UPDATE vnf_lcm_op_occs SET held = held AND @keep,

@@ -1,6 +1,7 @@
 package heat
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -23,25 +24,20 @@ func loginError(access lcm.VimAccess, err error) error {
 	return callError(identity(access), err)
 }
 
-// callError turns the failure of a call into *[lcm.Unavailable], if it may pass, or *[lcm.Rejected], with the peer's own words.
+// callError turns the failure of a call into *[lcm.Unavailable], if it may pass, or *[lcm.Rejected], with the peer's own words. A call
+// that was cancelled is neither.
 func callError(peer string, err error) error {
 	var answer gophercloud.ErrUnexpectedResponseCode
 	if errors.As(err, &answer) {
+		status := fmt.Sprintf("%d %s", answer.Actual, http.StatusText(answer.Actual))
 		words := explanation(answer.Body)
 		if answer.Actual >= http.StatusInternalServerError || answer.Actual == http.StatusTooManyRequests ||
 			answer.Actual == http.StatusRequestTimeout {
-			return &lcm.Unavailable{Peer: peer, Err: fmt.Errorf("%d %s: %s", answer.Actual, http.StatusText(answer.Actual), words)}
+			return &lcm.Unavailable{Peer: peer, Err: errors.New(strings.TrimSuffix(status+": "+words, ": "))}
 		}
-		return &lcm.Rejected{Peer: peer, Status: answer.Actual, Detail: words}
+		return &lcm.Rejected{Peer: peer, Status: answer.Actual, Detail: cmp.Or(words, "it answers "+status+" without a reason")}
 	}
-	var reauthentication *gophercloud.ErrUnableToReauthenticate
-	var refused *gophercloud.ErrErrorAfterReauthentication
-	switch {
-	case errors.As(err, &reauthentication):
-		return &lcm.Unavailable{Peer: peer, Err: errors.New("the token has expired and cannot be renewed")}
-	case errors.As(err, &refused):
-		return &lcm.Rejected{Peer: peer, Status: http.StatusUnauthorized, Detail: "a fresh token is refused"}
-	case errors.Is(err, context.Canceled):
+	if errors.Is(err, context.Canceled) {
 		return err
 	}
 	// What net/http says of a connection holds the address and the reason, and no secret.
@@ -52,26 +48,29 @@ func callError(peer string, err error) error {
 	return &lcm.Unavailable{Peer: peer, Err: err}
 }
 
-// maxExplanation bounds, in bytes, what of a peer's words is kept.
-const maxExplanation = 4000
-
-// explanation finds the words for a person in the body of an error, whose form differs from service to service.
+// explanation finds the words for a person in the body of an error, whose form differs from service to service; "" if there are none,
+// as in the HTML of a proxy.
 func explanation(body []byte) string {
-	var heat struct {
+	var answer struct {
 		Explanation string `json:"explanation"`
 		Error       struct {
 			Message string `json:"message"`
 		} `json:"error"`
 	}
-	words := ""
-	if json.Unmarshal(body, &heat) == nil {
-		words = strings.TrimSpace(heat.Error.Message)
-		if words == "" {
-			words = strings.TrimSpace(heat.Explanation)
-		}
+	if json.Unmarshal(body, &answer) != nil {
+		return ""
 	}
-	if words == "" {
-		words = "no reason given"
+	return legible(cmp.Or(strings.TrimSpace(answer.Error.Message), strings.TrimSpace(answer.Explanation)))
+}
+
+// maxWords bounds, in bytes, what of a peer's words is kept.
+const maxWords = 4000
+
+// legible returns a peer's words as a database and a client can take them: not endless, and without the NUL that PostgreSQL refuses.
+func legible(words string) string {
+	words = strings.ReplaceAll(words, "\x00", "")
+	if len(words) > maxWords {
+		words = strings.ToValidUTF8(words[:maxWords], "") + " …"
 	}
-	return words[:min(len(words), maxExplanation)]
+	return words
 }

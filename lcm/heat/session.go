@@ -38,9 +38,10 @@ type sessions struct {
 	byAccess map[fingerprint]*session
 }
 
-// session is a login with the endpoint of Heat. Its lock is held while it is made, so that a thousand operations log in once.
+// session is a login with the endpoint of Heat. One caller at a time has the turn to make it, so that a thousand operations log in
+// once; the others wait no longer than their contexts allow, also when Keystone hangs.
 type session struct {
-	mu   sync.Mutex
+	turn chan struct{}
 	heat *gophercloud.ServiceClient
 }
 
@@ -50,18 +51,23 @@ func (s *sessions) orchestration(ctx context.Context, access lcm.VimAccess) (*go
 	key := fingerprintOf(access)
 	entry, ok := s.byAccess[key]
 	if !ok {
-		entry = &session{}
+		entry = &session{turn: make(chan struct{}, 1)}
 		s.byAccess[key] = entry
 	}
 	s.mu.Unlock()
 
-	entry.mu.Lock()
-	defer entry.mu.Unlock()
+	select {
+	case entry.turn <- struct{}{}:
+		defer func() { <-entry.turn }()
+	case <-ctx.Done():
+		return nil, callError(identity(access), ctx.Err())
+	}
 	if entry.heat != nil {
 		return entry.heat, nil
 	}
 	provider, err := s.login(ctx, access)
 	if err != nil {
+		s.forget(access)
 		return nil, err
 	}
 	heat, err := openstack.NewOrchestrationV1(provider, gophercloud.EndpointOpts{Region: access.Region})
@@ -73,7 +79,7 @@ func (s *sessions) orchestration(ctx context.Context, access lcm.VimAccess) (*go
 	return heat, nil
 }
 
-// forget drops the session of an access that the VIM refuses.
+// forget drops the session of an access that the VIM refuses, or that could not be made.
 func (s *sessions) forget(access lcm.VimAccess) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

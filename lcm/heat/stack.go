@@ -51,7 +51,12 @@ func (d *Driver) do(ctx context.Context, access lcm.VimAccess, c call, into any)
 	if err == nil {
 		return nil
 	}
-	err = callError(orchestration(access), err)
+	var renewal *gophercloud.ErrUnableToReauthenticate
+	if errors.As(err, &renewal) {
+		err = loginError(access, renewal.ErrReauth)
+	} else {
+		err = callError(orchestration(access), err)
+	}
 	var rejected *lcm.Rejected
 	if errors.As(err, &rejected) && rejected.Status == http.StatusUnauthorized {
 		d.sessions.forget(access)
@@ -115,8 +120,8 @@ func (d *Driver) Create(ctx context.Context, deployment *lcm.Deployment) (string
 	switch {
 	case findErr != nil:
 		return "", findErr
-	case existing == nil:
-		return "", err
+	case existing == nil: // its deletion has ended between the two calls
+		return "", &lcm.Unavailable{Peer: orchestration(deployment.Vim), Err: err}
 	}
 	action, phase := split(existing.Status)
 	adopted := *deployment
@@ -147,7 +152,7 @@ func (d *Driver) Update(ctx context.Context, deployment *lcm.Deployment) error {
 	err = d.do(ctx, deployment.Vim, call{
 		method: http.MethodPut, path: d.path(deployment), body: d.body(deployment), ok: []int{http.StatusAccepted},
 	}, nil)
-	if err != nil {
+	if err != nil || before == nil {
 		return err
 	}
 	return d.awaitBegin(ctx, deployment, before)
@@ -219,7 +224,7 @@ func (d *Driver) Status(ctx context.Context, deployment *lcm.Deployment) (lcm.St
 	action, phase := split(found.Status)
 	status := lcm.StackStatus{ID: known.StackID, Action: action, Phase: phase}
 	if phase == lcm.StackFailed {
-		status.Reason = found.Reason + d.failures(ctx, &known)
+		status.Reason = legible(found.Reason) + d.failures(ctx, &known)
 	}
 	return status, nil
 }
@@ -246,11 +251,11 @@ func (d *Driver) failures(ctx context.Context, deployment *lcm.Deployment) strin
 			continue
 		}
 		fmt.Fprintf(&told, "; resource %s (%s) is %s: %s", resource.Name, resource.Type, resource.Status, resource.Reason)
-		if told.Len() > maxExplanation {
-			return told.String()[:maxExplanation] + " …"
+		if told.Len() > maxWords {
+			break
 		}
 	}
-	return told.String()
+	return legible(told.String())
 }
 
 // Delete implements [lcm.InfraDriver].

@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"net/netip"
 	"reflect"
-	"strings"
 
 	"vnfm/lcm"
 )
@@ -24,6 +23,9 @@ type connection struct {
 func (t *translation) connect() {
 	for i, link := range t.Instantiate.ExtVirtualLinks {
 		at := fmt.Sprintf("/extVirtualLinks/%d", i)
+		if link.ResourceID == "" {
+			t.invalid(at+"/resourceId", "the id of the network is missing")
+		}
 		used := map[string]bool{}
 		for j, extCp := range link.ExtCps {
 			t.connectCp(fmt.Sprintf("%s/extCps/%d", at, j), link, extCp, used)
@@ -59,9 +61,6 @@ func (t *translation) connectCp(at string, link lcm.ExtVirtualLinkData, extCp lc
 		return
 	case cp.VirtualLink != "":
 		t.invalid(at+"/cpdId", "%s is connected to the internal virtual link %s", cp.Name, cp.VirtualLink)
-		return
-	case link.ResourceID == "":
-		t.invalid(strings.SplitAfterN(at, "/extCps", 2)[0], "the virtual link %q has no resourceId", link.ID)
 		return
 	}
 	configs := extCp.CpConfig

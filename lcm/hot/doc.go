@@ -24,7 +24,8 @@
 //   - Vdu.VirtualBlockStorage: OS::Cinder::Volume and "<storage>_attachment", or the boot volume of a VDU without an image.
 //   - Affinity and anti-affinity rules of scope nfvi_node: OS::Nova::ServerGroup of the rule's name, or "<rule>_<group>".
 //   - A scaling aspect: OS::Heat::AutoScalingGroup of its name with members "<aspect>.hot.yaml", and the policies
-//     "<aspect>_scale_out" and "<aspect>_scale_in" if all steps are of the same size.
+//     "<aspect>_scale_out" and "<aspect>_scale_in" if all steps are of the same size. A member holds one of each VDU of the
+//     aspect, or as many as keep their proportion.
 //   - A VDU that has not exactly one instance and no aspect: OS::Heat::ResourceGroup "<vdu>_group".
 //
 // What depends on the request comes as the parameter nfv, {VDU: {name: {flavor, image, zone}}, CP: {name: {network,

@@ -60,13 +60,16 @@ var golden = []struct {
 	name    string
 	request func(t *testing.T, n attachments) hot.Request
 	servers int
+	ipv6    bool // the VNF has a network of its own with IPv6
 }{
-	{"registry", registryRequest, 1},
-	{"scaling", scalingRequest, 3},
-	{"pair", pairRequest, 3},
+	{name: "registry", request: registryRequest, servers: 1},
+	{name: "scaling", request: scalingRequest, servers: 3},
+	{name: "pair", request: pairRequest, servers: 3},
+	{name: "dual", request: dualRequest, servers: 3, ipv6: true},
 }
 
 func registryRequest(t *testing.T, n attachments) hot.Request {
+	t.Helper()
 	return hot.Request{
 		Flavour:     readFlavour(t, readVnfd(t, "registry")),
 		Instantiate: &lcm.InstantiateRequest{FlavourID: "simple", ExtVirtualLinks: []lcm.ExtVirtualLinkData{external(n.net0, "CP1", lcm.VnfExtCpConfig{})}},
@@ -74,6 +77,7 @@ func registryRequest(t *testing.T, n attachments) hot.Request {
 }
 
 func scalingRequest(t *testing.T, n attachments) hot.Request {
+	t.Helper()
 	return hot.Request{
 		Flavour: readFlavour(t, readVnfd(t, "scaling")),
 		Instantiate: &lcm.InstantiateRequest{FlavourID: "scaling", ExtVirtualLinks: []lcm.ExtVirtualLinkData{
@@ -85,7 +89,13 @@ func scalingRequest(t *testing.T, n attachments) hot.Request {
 	}
 }
 
+func dualRequest(t *testing.T, _ attachments) hot.Request {
+	t.Helper()
+	return hot.Request{Flavour: readFlavour(t, readVnfd(t, "dual")), Instantiate: &lcm.InstantiateRequest{FlavourID: "dual"}}
+}
+
 func pairRequest(t *testing.T, n attachments) hot.Request {
+	t.Helper()
 	front := external(n.net0, "front_CP", lcm.VnfExtCpConfig{LinkPortID: "link-port"})
 	front.ExtLinkPorts = []lcm.ExtLinkPortData{{ID: "link-port", ResourceHandle: lcm.ResourceHandle{ResourceID: n.port}}}
 	return hot.Request{

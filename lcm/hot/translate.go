@@ -141,7 +141,7 @@ func (t *translation) template() (*Template, error) {
 		return nil, err
 	}
 	nfv := map[string]any{"VDU": asAny(t.vduParameters), "CP": asAny(t.cpParameters)}
-	slices.SortStableFunc(t.notes, func(a, b Note) int { return compareNotes(a, b) })
+	slices.SortStableFunc(t.notes, compareNotes)
 	return &Template{Top: top, Files: t.files, Parameters: map[string]any{"nfv": nfv}, Notes: slices.Compact(t.notes)}, nil
 }
 

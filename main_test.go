@@ -1,0 +1,493 @@
+package main
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"io"
+	"net"
+	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"vnfm/lcm/heat/heattest"
+	"vnfm/samples"
+	"vnfm/store/storetest"
+	"vnfm/vnfpkg"
+)
+
+// asCommand makes the test binary behave as vnfm itself, so that tests have real processes to stop and to kill.
+const asCommand = "VNFM_TEST_AS_COMMAND"
+
+func TestMain(m *testing.M) {
+	if os.Getenv(asCommand) != "" {
+		main()
+		return
+	}
+	os.Exit(m.Run())
+}
+
+// process is a running vnfm serve.
+type process struct {
+	t       testing.TB
+	command *exec.Cmd
+	log     *bytes.Buffer
+	url     string
+	ended   chan error
+}
+
+// command returns vnfm with arguments, which dies with the test.
+func command(tb testing.TB, args ...string) *exec.Cmd {
+	tb.Helper()
+	cmd := exec.CommandContext(tb.Context(), os.Args[0], args...)
+	cmd.Env = append(os.Environ(), asCommand+"=1")
+	cmd.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
+	return cmd
+}
+
+func freeAddress(tb testing.TB) string {
+	tb.Helper()
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		tb.Fatal(err)
+	}
+	defer listener.Close()
+	return listener.Addr().String()
+}
+
+// serve starts a process on a database and waits until it is ready.
+func serve(tb testing.TB, databaseURL, keyFile string, args ...string) *process {
+	tb.Helper()
+	address := freeAddress(tb)
+	args = append([]string{"serve", "--listen", address, "--database-url", databaseURL, "--secret-key-file", keyFile,
+		"--log-level", "info", "--log-format", "text"}, args...)
+	p := &process{t: tb, command: command(tb, args...), log: &bytes.Buffer{}, url: "http://" + address, ended: make(chan error, 1)}
+	p.command.Stderr = p.log
+	if err := p.command.Start(); err != nil {
+		tb.Fatal(err)
+	}
+	go func() { p.ended <- p.command.Wait() }()
+	tb.Cleanup(func() {
+		p.kill()
+		if tb.Failed() {
+			tb.Logf("log of the server at %s:\n%s", p.url, p.log)
+		}
+	})
+	p.until("ready", func() bool {
+		response, err := http.Get(p.url + "/readyz")
+		if err != nil {
+			return false
+		}
+		response.Body.Close()
+		return response.StatusCode == http.StatusOK
+	})
+	return p
+}
+
+// kill is kill -9.
+func (p *process) kill() {
+	_ = p.command.Process.Kill()
+	select {
+	case err := <-p.ended:
+		p.ended <- err
+	case <-time.After(time.Minute):
+		p.t.Error("the process does not end")
+	}
+}
+
+// until waits for something that has to come true; a minute and a half is long enough for any machine.
+func (p *process) until(what string, done func() bool) {
+	p.t.Helper()
+	for deadline := time.Now().Add(90 * time.Second); time.Now().Before(deadline); time.Sleep(20 * time.Millisecond) {
+		if done() {
+			return
+		}
+	}
+	p.t.Fatalf("did not become %s", what)
+}
+
+// call sends a JSON request and reads a JSON answer.
+func (p *process) call(method, path string, body, into any) *http.Response {
+	p.t.Helper()
+	var content io.Reader
+	if body != nil {
+		encoded, err := json.Marshal(body)
+		if err != nil {
+			p.t.Fatal(err)
+		}
+		content = bytes.NewReader(encoded)
+	}
+	return p.send(method, path, "application/json", content, into)
+}
+
+func (p *process) send(method, path, contentType string, content io.Reader, into any) *http.Response {
+	p.t.Helper()
+	request, err := http.NewRequestWithContext(p.t.Context(), method, p.url+strings.TrimPrefix(path, p.url), content)
+	if err != nil {
+		p.t.Fatal(err)
+	}
+	if content != nil {
+		request.Header.Set("Content-Type", contentType)
+	}
+	response, err := http.DefaultClient.Do(request)
+	if err != nil {
+		p.t.Fatal(err)
+	}
+	defer response.Body.Close()
+	answer, err := io.ReadAll(response.Body)
+	if err != nil {
+		p.t.Fatal(err)
+	}
+	if into != nil {
+		if err := json.Unmarshal(answer, into); err != nil {
+			p.t.Fatalf("%s %s: %s %q: %v", method, path, response.Status, answer, err)
+		}
+	}
+	return response
+}
+
+// expect is call, and the status has to be this one.
+func (p *process) expect(status int, method, path string, body, into any) *http.Response {
+	p.t.Helper()
+	response := p.call(method, path, body, into)
+	if response.StatusCode != status {
+		p.t.Fatalf("%s %s: %s, want %d", method, path, response.Status, status)
+	}
+	return response
+}
+
+// cluster is what processes share: a database, its key, and an OpenStack.
+type cluster struct {
+	t        testing.TB
+	database string
+	key      string
+	cloud    *heattest.Cloud
+}
+
+func newCluster(tb testing.TB, options heattest.Options) *cluster {
+	tb.Helper()
+	return &cluster{
+		t:        tb,
+		database: storetest.New(tb).URL(),
+		key:      filepath.Join(tb.TempDir(), "secret.key"),
+		cloud:    heattest.Start(tb, options),
+	}
+}
+
+func (c *cluster) serve(args ...string) *process {
+	c.t.Helper()
+	return serve(c.t, c.database, c.key, args...)
+}
+
+// registerVim makes the cloud the default VIM.
+func (c *cluster) registerVim(p *process) {
+	p.t.Helper()
+	account := c.cloud.Account()
+	p.expect(http.StatusCreated, http.MethodPost, "/v1.0/vims", map[string]any{"vim": map[string]any{
+		"name": "cloud", "type": "openstack", "auth_url": c.cloud.AuthURL(), "is_default": true,
+		"vim_project": map[string]any{"name": account.Project, "project_domain_name": account.Domain},
+		"auth_cred":   map[string]any{"username": account.User, "password": account.Password, "user_domain_name": account.Domain},
+	}}, nil)
+}
+
+// instance onboards the sample package and creates an instance; its path is returned.
+func (c *cluster) instance(p *process) string {
+	p.t.Helper()
+	var csar bytes.Buffer
+	if err := vnfpkg.BuildFS(p.t.Context(), samples.TwoVdu(), &csar); err != nil {
+		p.t.Fatal(err)
+	}
+	pkg := p.expect(http.StatusCreated, http.MethodPost, "/vnfpkgm/v1/vnf_packages", map[string]any{}, nil).Header.Get("Location")
+	if response := p.send(http.MethodPut, pkg+"/package_content", "application/zip", &csar, nil); response.StatusCode != http.StatusAccepted {
+		p.t.Fatalf("upload: %s", response.Status)
+	}
+	var info struct {
+		OnboardingState, VnfdID  string
+		OnboardingFailureDetails json.RawMessage
+	}
+	p.until("onboarded", func() bool {
+		p.call(http.MethodGet, pkg, nil, &info)
+		if info.OnboardingFailureDetails != nil {
+			p.t.Fatalf("onboarding: %s", info.OnboardingFailureDetails)
+		}
+		return info.OnboardingState == "ONBOARDED"
+	})
+	return p.expect(http.StatusCreated, http.MethodPost, "/vnflcm/v1/vnf_instances",
+		map[string]any{"vnfdId": info.VnfdID}, nil).Header.Get("Location")
+}
+
+// instantiation is a request for the sample package.
+func (c *cluster) instantiation() map[string]any {
+	link := func(network string, cpds ...string) map[string]any {
+		cps := make([]any, len(cpds))
+		for i, cpd := range cpds {
+			address := map[string]any{"type": "IPV4", "numDynamicAddresses": 1, "subnetId": c.cloud.SubnetID(network)}
+			cps[i] = map[string]any{"cpdId": cpd, "cpConfig": []any{map[string]any{"cpProtocolData": []any{map[string]any{
+				"layerProtocol": "IP_OVER_ETHERNET", "ipOverEthernet": map[string]any{"ipAddresses": []any{address}},
+			}}}}}
+		}
+		return map[string]any{"id": network, "resourceId": c.cloud.NetworkID(network), "extCps": cps}
+	}
+	return map[string]any{
+		"flavourId":        "simple",
+		"extVirtualLinks":  []any{link("net0", "controller_CP1", "worker_CP1"), link("net1", "controller_CP2", "worker_CP2")},
+		"additionalParams": map[string]any{"admin": map[string]any{"password": "streng-geheim"}},
+	}
+}
+
+// operation is what is read of an operation occurrence.
+type operation struct {
+	OperationState string
+	Error          *struct {
+		Status int
+		Detail string
+	}
+}
+
+// await follows an operation until it is in one of the states.
+func (p *process) await(path string, states ...string) operation {
+	p.t.Helper()
+	var current operation
+	p.until(strings.Join(states, " or "), func() bool {
+		current = operation{}
+		p.expect(http.StatusOK, http.MethodGet, path, nil, &current)
+		if current.OperationState == "FAILED_TEMP" && !slices.Contains(states, "FAILED_TEMP") {
+			p.t.Fatalf("operation failed: %+v", current.Error)
+		}
+		return slices.Contains(states, current.OperationState)
+	})
+	return current
+}
+
+func (c *cluster) leaveNothing() {
+	c.t.Helper()
+	if leaks := c.cloud.Leaks(); len(leaks) > 0 {
+		c.t.Errorf("left behind in the cloud: %+v", leaks)
+	}
+}
+
+func TestLifeOfAVnf(t *testing.T) {
+	t.Parallel()
+	c := newCluster(t, heattest.Options{})
+	p := c.serve()
+	c.registerVim(p)
+	instance := c.instance(p)
+
+	started := p.expect(http.StatusAccepted, http.MethodPost, instance+"/instantiate", c.instantiation(), nil)
+	p.expect(http.StatusConflict, http.MethodPost, instance+"/instantiate", c.instantiation(), nil)
+	p.expect(http.StatusConflict, http.MethodDelete, instance, nil, nil)
+	p.await(started.Header.Get("Location"), "COMPLETED")
+
+	var shown struct {
+		InstantiationState  string
+		InstantiatedVnfInfo struct {
+			VnfcResourceInfo []struct {
+				VduID           string
+				ComputeResource struct{ ResourceID string }
+			}
+			VirtualStorageResourceInfo []any
+			ExtCpInfo                  []any
+		}
+	}
+	p.expect(http.StatusOK, http.MethodGet, instance, nil, &shown)
+	info := shown.InstantiatedVnfInfo
+	if shown.InstantiationState != "INSTANTIATED" || len(info.VnfcResourceInfo) != 2 || len(info.VirtualStorageResourceInfo) != 1 ||
+		len(info.ExtCpInfo) != 4 {
+		t.Errorf("instantiated: %+v", shown)
+	}
+	p.expect(http.StatusConflict, http.MethodDelete, instance, nil, nil)
+
+	ended := p.expect(http.StatusAccepted, http.MethodPost, instance+"/terminate", map[string]any{"terminationType": "FORCEFUL"}, nil)
+	p.await(ended.Header.Get("Location"), "COMPLETED")
+	p.expect(http.StatusNoContent, http.MethodDelete, instance, nil, nil)
+	p.expect(http.StatusNotFound, http.MethodGet, instance, nil, nil)
+	c.leaveNothing()
+}
+
+func TestSecretsAreNowhereToBeRead(t *testing.T) {
+	t.Parallel()
+	c := newCluster(t, heattest.Options{})
+	p := c.serve("--log-level", "debug")
+	c.registerVim(p)
+	instance := c.instance(p)
+	started := p.expect(http.StatusAccepted, http.MethodPost, instance+"/instantiate", c.instantiation(), nil)
+	location := started.Header.Get("Location")
+	p.await(location, "COMPLETED")
+	for _, path := range []string{instance, location, "/v1.0/vims", "/vnflcm/v1/vnf_instances", "/vnflcm/v1/vnf_lcm_op_occs"} {
+		var answer json.RawMessage
+		p.expect(http.StatusOK, http.MethodGet, path, nil, &answer)
+		for _, secret := range []string{"streng-geheim", c.cloud.Account().Password} {
+			if bytes.Contains(answer, []byte(secret)) {
+				t.Errorf("%s shows %q: %s", path, secret, answer)
+			}
+		}
+	}
+	dump, err := exec.CommandContext(t.Context(), "pg_dump", "--no-owner", c.database).CombinedOutput()
+	if err != nil {
+		t.Fatalf("pg_dump: %v: %s", err, dump)
+	}
+	p.kill()
+	for where, text := range map[string][]byte{"the database": dump, "the log": p.log.Bytes()} {
+		for _, secret := range []string{"streng-geheim", c.cloud.Account().Password} {
+			if bytes.Contains(text, []byte(secret)) {
+				t.Errorf("%s holds %q", where, secret)
+			}
+		}
+	}
+}
+
+func TestFailureNamesTheCauseAndCanBeRolledBack(t *testing.T) {
+	t.Parallel()
+	for _, row := range []struct {
+		name    string
+		prepare func(c *cluster, request map[string]any)
+		detail  string
+	}{
+		{"network that does not exist", func(_ *cluster, request map[string]any) {
+			link, _ := request["extVirtualLinks"].([]any)[0].(map[string]any)
+			link["resourceId"] = "5e7aa5b5-0000-4000-8000-000000000000"
+		}, "5e7aa5b5-0000-4000-8000-000000000000"},
+		{"quota", func(c *cluster, _ map[string]any) { c.cloud.SetInstanceQuota(1) }, "Quota exceeded"},
+		{"no host", func(c *cluster, _ map[string]any) {
+			c.cloud.FailResource(heattest.ResourceFault{
+				Type: "OS::Nova::Server", Action: "CREATE", Times: 1,
+				Reason: "ResourceInError: Went to status ERROR due to \"Message: No valid host was found.\"",
+			})
+		}, "No valid host was found"},
+		{"Heat is down", func(c *cluster, _ map[string]any) { c.cloud.SetDown("orchestration", true) }, "cannot be reached"},
+	} {
+		t.Run(row.name, func(t *testing.T) {
+			t.Parallel()
+			c := newCluster(t, heattest.Options{})
+			p := c.serve("--vim-patience", "1s")
+			c.registerVim(p)
+			instance := c.instance(p)
+			request := c.instantiation()
+			row.prepare(c, request)
+			location := p.expect(http.StatusAccepted, http.MethodPost, instance+"/instantiate", request, nil).Header.Get("Location")
+			failed := p.await(location, "FAILED_TEMP")
+			if failed.Error == nil || !strings.Contains(failed.Error.Detail, row.detail) {
+				t.Errorf("error %+v does not name %q", failed.Error, row.detail)
+			}
+			c.cloud.SetDown("orchestration", false)
+			c.cloud.SetInstanceQuota(0)
+			p.expect(http.StatusAccepted, http.MethodPost, location+"/rollback", nil, nil)
+			p.await(location, "ROLLED_BACK")
+			c.leaveNothing()
+			p.expect(http.StatusNoContent, http.MethodDelete, instance, nil, nil)
+		})
+	}
+}
+
+func TestRetryGoesOnWhereItFailed(t *testing.T) {
+	t.Parallel()
+	c := newCluster(t, heattest.Options{})
+	p := c.serve("--vim-patience", "1s")
+	c.registerVim(p)
+	instance := c.instance(p)
+	c.cloud.SetDown("orchestration", true)
+	location := p.expect(http.StatusAccepted, http.MethodPost, instance+"/instantiate", c.instantiation(), nil).Header.Get("Location")
+	p.await(location, "FAILED_TEMP")
+	c.cloud.SetDown("orchestration", false)
+	p.expect(http.StatusAccepted, http.MethodPost, location+"/retry", nil, nil)
+	p.await(location, "COMPLETED")
+	p.expect(http.StatusConflict, http.MethodPost, location+"/retry", nil, nil)
+}
+
+func TestKilledProcessLosesNothing(t *testing.T) {
+	t.Parallel()
+	delays := heattest.Delays{"OS::Nova::Server": {Create: 4 * time.Second, Delete: 4 * time.Second}}
+	for _, row := range []struct {
+		name  string
+		stop  func(p *process)
+		other bool // whether a second process runs already
+	}{
+		{"kill -9, started again", (*process).kill, false},
+		{"kill -9, another process goes on", (*process).kill, true},
+		{"SIGTERM, started again", (*process).terminate, false},
+	} {
+		t.Run(row.name, func(t *testing.T) {
+			t.Parallel()
+			c := newCluster(t, heattest.Options{Delays: delays})
+			first := c.serve()
+			c.registerVim(first)
+			instance := c.instance(first)
+			var second *process
+			if row.other {
+				second = c.serve()
+			}
+			follow := func(task string, body any) {
+				location := first.expect(http.StatusAccepted, http.MethodPost, instance+"/"+task, body, nil).Header.Get("Location")
+				first.await(location, "PROCESSING")
+				row.stop(first)
+				if second == nil {
+					second = c.serve()
+				}
+				second.await(location, "COMPLETED")
+			}
+			follow("instantiate", c.instantiation())
+			if stacks := c.cloud.Calls()["POST /orchestration/v1/{project}/stacks"]; stacks != 1 {
+				t.Errorf("%d stacks were made, want 1", stacks)
+			}
+			first, second = second, nil
+			follow("terminate", map[string]any{"terminationType": "FORCEFUL"})
+			c.leaveNothing()
+		})
+	}
+}
+
+// terminate is SIGTERM, after which the process has to end by itself and without an error.
+func (p *process) terminate() {
+	p.t.Helper()
+	if err := p.command.Process.Signal(syscall.SIGTERM); err != nil {
+		p.t.Fatal(err)
+	}
+	select {
+	case err := <-p.ended:
+		p.ended <- err
+		if err != nil {
+			p.t.Errorf("the process ended with %v", err)
+		}
+	case <-time.After(time.Minute):
+		p.t.Error("the process does not end")
+	}
+}
+
+func TestDemoWalksToItsEnd(t *testing.T) {
+	t.Parallel()
+	cmd := command(t, "demo", "--once", "--listen", freeAddress(t), "--sim-listen", freeAddress(t), "--sim-delay", "10ms")
+	output, err := cmd.CombinedOutput()
+	if err != nil {
+		t.Fatalf("demo: %v\n%s", err, output)
+	}
+	for _, line := range []string{"ONBOARDED", "instantiate COMPLETED", "VNFC    controller", "terminate COMPLETED"} {
+		if !strings.Contains(string(output), line) {
+			t.Errorf("demo does not tell %q:\n%s", line, output)
+		}
+	}
+}
+
+func TestWrongOptionsAreNamed(t *testing.T) {
+	t.Parallel()
+	for _, row := range []struct{ name, args, option string }{
+		{"address that others reach", "serve --listen 0.0.0.0:9890", "--listen"},
+		{"database without a key", "serve --database-url postgres://127.0.0.1/none", "--secret-key-file"},
+		{"unknown option", "serve --colour", "--colour"},
+		{"package that is none", "package validate go.mod", "go.mod"},
+	} {
+		t.Run(row.name, func(t *testing.T) {
+			t.Parallel()
+			output, err := command(t, strings.Fields(row.args)...).CombinedOutput()
+			var exit *exec.ExitError
+			if !errors.As(err, &exit) || !strings.Contains(string(output), row.option) {
+				t.Errorf("%v: %s", err, output)
+			}
+		})
+	}
+}

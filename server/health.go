@@ -1,0 +1,31 @@
+package server
+
+import (
+	"net/http"
+
+	"github.com/labstack/echo/v4"
+
+	"vnfm/api"
+)
+
+// versions answers with the versions of an interface, SOL013 9.3.
+func versions(prefix string) echo.HandlerFunc {
+	information := api.APIVersionInformation{
+		URIPrefix:   prefix,
+		APIVersions: []api.APIVersion{{Version: apiVersion, IsDeprecated: new(bool)}},
+	}
+	return func(c echo.Context) error { return c.JSON(http.StatusOK, information) }
+}
+
+// healthz tells that the process answers.
+func healthz(c echo.Context) error {
+	return c.JSON(http.StatusOK, api.Health{Status: api.HealthStatusOk})
+}
+
+// readyz tells whether the process can do its work.
+func (s *Server) readyz(c echo.Context) error {
+	if err := s.config.Ready(c.Request().Context()); err != nil {
+		return &problem{http.StatusServiceUnavailable, "not ready: " + err.Error()}
+	}
+	return c.JSON(http.StatusOK, api.Health{Status: api.HealthStatusOk})
+}

@@ -1,0 +1,138 @@
+package server
+
+import (
+	"context"
+	"encoding/json"
+	"net/http"
+	"strconv"
+
+	"github.com/google/uuid"
+	"github.com/labstack/echo/v4"
+
+	"vnfm/api"
+	"vnfm/lcm"
+)
+
+const (
+	instancesPath = "/vnflcm/v1/vnf_instances/"
+	opOccsPath    = "/vnflcm/v1/vnf_lcm_op_occs/"
+)
+
+// id reads the id of a path. What is not a UUID cannot exist.
+func id(c echo.Context, name, resource string) (uuid.UUID, error) {
+	parsed, err := uuid.Parse(c.Param(name))
+	if err != nil {
+		return uuid.Nil, &lcm.NotFound{Resource: resource, ID: c.Param(name)}
+	}
+	return parsed, nil
+}
+
+func instanceID(c echo.Context) (uuid.UUID, error) { return id(c, "vnfInstanceId", "vnf instance") }
+
+// vnfInstance is the wire form of an instance.
+func vnfInstance(instance *lcm.VnfInstance) api.VnfInstance {
+	self := instancesPath + instance.ID.String()
+	shown := api.VnfInstance{
+		ID:                        instance.ID.String(),
+		VnfInstanceName:           instance.Name,
+		VnfInstanceDescription:    instance.Description,
+		VnfdID:                    instance.VnfdID,
+		VnfProvider:               instance.Provider,
+		VnfProductName:            instance.ProductName,
+		VnfSoftwareVersion:        instance.SoftwareVersion,
+		VnfdVersion:               instance.VnfdVersion,
+		VnfPkgID:                  instance.VnfPkgID.String(),
+		InstantiationState:        api.VnfInstanceInstantiationState(instance.InstantiationState),
+		Metadata:                  instance.Metadata,
+		Extensions:                instance.Extensions,
+		VnfConfigurableProperties: instance.VnfConfigurableProperties,
+		UnderscoreLinks:           api.VnfInstanceLinks{Self: api.Link{Href: self}},
+	}
+	if instance.VimConnectionInfo != nil {
+		shown.VimConnectionInfo = instance.VimConnectionInfo
+	}
+	if instance.InstantiatedVnfInfo != nil {
+		shown.InstantiatedVnfInfo = instance.InstantiatedVnfInfo
+	}
+	if instance.InstantiationState == lcm.Instantiated {
+		shown.UnderscoreLinks.Terminate = api.Link{Href: self + "/terminate"}
+	} else {
+		shown.UnderscoreLinks.Instantiate = api.Link{Href: self + "/instantiate"}
+	}
+	return shown
+}
+
+func (s *Server) createInstance(c echo.Context) error {
+	var request lcm.CreateRequest
+	if err := json.Unmarshal(body(c), &request); err != nil {
+		return badRequest(err.Error())
+	}
+	instance, err := s.config.Instances.CreateInstance(c.Request().Context(), request)
+	if err != nil {
+		return err
+	}
+	c.Response().Header().Set(echo.HeaderLocation, instancesPath+instance.ID.String())
+	return c.JSON(http.StatusCreated, vnfInstance(instance))
+}
+
+func (s *Server) listInstances(c echo.Context) error {
+	limit, after, err := s.pageAsked(c)
+	if err != nil {
+		return err
+	}
+	instances, more, err := s.config.Instances.Instances(c.Request().Context(),
+		lcm.Page{Limit: limit, After: lcm.Cursor{CreatedAt: after.createdAt, ID: after.id}})
+	if err != nil {
+		return err
+	}
+	shown := make([]api.VnfInstance, len(instances))
+	for i, instance := range instances {
+		shown[i] = vnfInstance(instance)
+	}
+	if more {
+		last := instances[len(instances)-1]
+		linkNext(c, cursor{last.CreatedAt.UnixMicro(), last.ID})
+	}
+	return c.JSON(http.StatusOK, shown)
+}
+
+func (s *Server) showInstance(c echo.Context) error {
+	id, err := instanceID(c)
+	if err != nil {
+		return err
+	}
+	instance, err := s.config.Instances.Instance(c.Request().Context(), id)
+	if err != nil {
+		return err
+	}
+	c.Response().Header().Set("ETag", strconv.Quote(strconv.FormatInt(instance.Version, 10)))
+	return c.JSON(http.StatusOK, vnfInstance(instance))
+}
+
+func (s *Server) deleteInstance(c echo.Context) error {
+	id, err := instanceID(c)
+	if err != nil {
+		return err
+	}
+	if err := s.config.Instances.DeleteInstance(c.Request().Context(), id); err != nil {
+		return err
+	}
+	return c.NoContent(http.StatusNoContent)
+}
+
+// start is the handler of a task resource: it starts an operation, whose occurrence Location names. The existing client takes the
+// request for accepted only if the answer is empty.
+func (s *Server) start(operate func(context.Context, uuid.UUID, json.RawMessage) (*lcm.Operation, error)) echo.HandlerFunc {
+	return func(c echo.Context) error {
+		id, err := instanceID(c)
+		if err != nil {
+			return err
+		}
+		operation, err := operate(c.Request().Context(), id, body(c))
+		if err != nil {
+			return err
+		}
+		c.Response().Header().Set(echo.HeaderLocation, opOccsPath+operation.ID.String())
+		return c.NoContent(http.StatusAccepted)
+	}
+}

@@ -1,0 +1,87 @@
+package server
+
+import (
+	"fmt"
+	"log/slog"
+	"net/http"
+	"runtime/debug"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/labstack/echo/v4"
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/collectors"
+	"github.com/prometheus/client_golang/prometheus/promhttp"
+)
+
+// metrics are what Prometheus reads.
+type metrics struct {
+	duration *prometheus.HistogramVec
+	handle   echo.HandlerFunc
+}
+
+func newMetrics(registry *prometheus.Registry) *metrics {
+	m := &metrics{duration: prometheus.NewHistogramVec(prometheus.HistogramOpts{
+		Name:    "vnfm_http_request_duration_seconds",
+		Help:    "Time to answer HTTP requests.",
+		Buckets: []float64{0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 10, 60},
+	}, []string{"method", "route", "status"})}
+	registry.MustRegister(m.duration, collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
+	m.handle = echo.WrapHandler(promhttp.HandlerFor(registry, promhttp.HandlerOpts{}))
+	return m
+}
+
+const (
+	requestIDKey = "requestId"
+	noRoute      = "none"
+)
+
+func requestID(c echo.Context) string {
+	id, _ := c.Get(requestIDKey).(string)
+	return id
+}
+
+// log returns the logger of a request.
+func (s *Server) log(c echo.Context) *slog.Logger {
+	return s.config.Logger.With("requestId", requestID(c), "method", c.Request().Method, "route", c.Path())
+}
+
+// observe gives every request an id, and logs and measures how it was answered. Errors are written here, so that the status is known.
+func (s *Server) observe(next echo.HandlerFunc) echo.HandlerFunc {
+	return func(c echo.Context) error {
+		began := time.Now()
+		id := uuid.NewString()
+		c.Set(requestIDKey, id)
+		c.Response().Header().Set(echo.HeaderXRequestID, id)
+		if err := next(c); err != nil {
+			c.Error(err)
+		}
+		took := time.Since(began)
+		status, route := c.Response().Status, c.Path()
+		if route == "" || status == http.StatusNotFound && !strings.Contains(route, ":") {
+			route = noRoute
+		}
+		s.metrics.duration.WithLabelValues(c.Request().Method, route, strconv.Itoa(status)).Observe(took.Seconds())
+		level := slog.LevelDebug
+		if c.Request().Method != http.MethodGet {
+			level = slog.LevelInfo
+		}
+		s.log(c).Log(c.Request().Context(), level, "request", "path", c.Request().URL.Path, "status", status, "duration", took.String())
+		return nil
+	}
+}
+
+// recoverPanics turns a panic into a problem document.
+func (s *Server) recoverPanics(next echo.HandlerFunc) echo.HandlerFunc {
+	return func(c echo.Context) (err error) {
+		defer func() {
+			if cause := recover(); cause != nil {
+				s.log(c).Error("handler panicked", "cause", cause, "stack", string(debug.Stack()))
+				err = fmt.Errorf("panic: %v", cause)
+			}
+		}()
+		return next(c)
+	}
+}

@@ -1,0 +1,97 @@
+package server
+
+import (
+	"context"
+	"net/http"
+
+	"github.com/google/uuid"
+	"github.com/labstack/echo/v4"
+
+	"vnfm/api"
+	"vnfm/lcm"
+)
+
+func operationID(c echo.Context) (uuid.UUID, error) {
+	return id(c, "vnfLcmOpOccId", "vnf lcm operation occurrence")
+}
+
+// vnfLcmOpOcc is the wire form of an operation.
+func vnfLcmOpOcc(operation *lcm.Operation) api.VnfLcmOpOcc {
+	self := opOccsPath + operation.ID.String()
+	shown := api.VnfLcmOpOcc{
+		ID:                    operation.ID.String(),
+		OperationState:        api.LcmOperationStateType(operation.State),
+		StateEnteredTime:      operation.StateEnteredAt.UTC(),
+		StartTime:             operation.StartedAt.UTC(),
+		VnfInstanceID:         operation.VnfInstanceID.String(),
+		Operation:             api.LcmOperationType(operation.Type),
+		IsAutomaticInvocation: operation.IsAutomaticInvocation,
+		OperationParams:       operation.Params,
+		UnderscoreLinks: api.VnfLcmOpOccLinks{
+			Self: api.Link{Href: self}, VnfInstance: api.Link{Href: instancesPath + operation.VnfInstanceID.String()},
+		},
+	}
+	if operation.Error != nil {
+		shown.Error = &api.ProblemDetails{
+			Title: operation.Error.Title, Status: operation.Error.Status, Detail: operation.Error.Detail,
+		}
+	}
+	if operation.ResourceChanges != nil {
+		shown.ResourceChanges = operation.ResourceChanges
+	}
+	if operation.State == lcm.StateFailedTemp {
+		shown.UnderscoreLinks.Retry = api.Link{Href: self + "/retry"}
+		if operation.Type.CanRollBack() {
+			shown.UnderscoreLinks.Rollback = api.Link{Href: self + "/rollback"}
+		}
+	}
+	return shown
+}
+
+func (s *Server) listOperations(c echo.Context) error {
+	limit, after, err := s.pageAsked(c)
+	if err != nil {
+		return err
+	}
+	operations, more, err := s.config.Operations.Operations(c.Request().Context(),
+		lcm.Page{Limit: limit, After: lcm.Cursor{CreatedAt: after.createdAt, ID: after.id}})
+	if err != nil {
+		return err
+	}
+	shown := make([]api.VnfLcmOpOcc, len(operations))
+	for i, operation := range operations {
+		shown[i] = vnfLcmOpOcc(operation)
+	}
+	if more {
+		last := operations[len(operations)-1]
+		linkNext(c, cursor{last.StartedAt.UnixMicro(), last.ID})
+	}
+	return c.JSON(http.StatusOK, shown)
+}
+
+func (s *Server) showOperation(c echo.Context) error {
+	id, err := operationID(c)
+	if err != nil {
+		return err
+	}
+	operation, err := s.config.Operations.Operation(c.Request().Context(), id)
+	if err != nil {
+		return err
+	}
+	return c.JSON(http.StatusOK, vnfLcmOpOcc(operation))
+}
+
+// decide is the handler of what a client decides about an operation in FAILED_TEMP.
+func (s *Server) decide(event func(context.Context, uuid.UUID) (*lcm.Operation, error)) echo.HandlerFunc {
+	return func(c echo.Context) error {
+		id, err := operationID(c)
+		if err != nil {
+			return err
+		}
+		if _, err := event(c.Request().Context(), id); err != nil {
+			return err
+		}
+		c.Response().Header().Set(echo.HeaderLocation, opOccsPath+id.String())
+		return c.NoContent(http.StatusAccepted)
+	}
+}

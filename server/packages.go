@@ -1,0 +1,234 @@
+package server
+
+import (
+	"encoding/json"
+	"errors"
+	"net/http"
+	"strings"
+
+	"github.com/google/uuid"
+	"github.com/labstack/echo/v4"
+
+	"vnfm/api"
+	"vnfm/lcm"
+	"vnfm/vnfpkg"
+)
+
+const packagesPath = "/vnfpkgm/v1/vnf_packages/"
+
+func packageID(c echo.Context) (uuid.UUID, error) { return id(c, "vnfPkgId", "vnf package") }
+
+// namingPackage says of an unknown package which one it was.
+func namingPackage(err error, id uuid.UUID) error {
+	if errors.Is(err, vnfpkg.ErrNotFound) {
+		return &lcm.NotFound{Resource: "vnf package", ID: id.String()}
+	}
+	return err
+}
+
+// vnfPkgInfo is the wire form of a package.
+func vnfPkgInfo(pkg *vnfpkg.Package) api.VnfPkgInfo {
+	self := packagesPath + pkg.ID.String()
+	info := api.VnfPkgInfo{
+		ID:               pkg.ID.String(),
+		OnboardingState:  api.PackageOnboardingState(pkg.OnboardingState),
+		OperationalState: api.PackageOperationalState(pkg.OperationalState),
+		UsageState:       api.PackageUsageState(pkg.UsageState),
+		UserDefinedData:  pkg.UserDefinedData,
+		UnderscoreLinks:  api.VnfPkgInfoLinks{Self: api.Link{Href: self}, PackageContent: api.Link{Href: self + "/package_content"}},
+	}
+	if failure := pkg.Failure; failure != nil {
+		info.OnboardingFailureDetails = &api.ProblemDetails{Title: failure.Title, Status: failure.Status, Detail: failure.Detail}
+	}
+	description := pkg.Description
+	if description == nil {
+		return info
+	}
+	info.UnderscoreLinks.Vnfd = api.Link{Href: self + "/vnfd"}
+	info.VnfdID, info.VnfdVersion = description.VnfdID, description.DescriptorVersion
+	info.VnfProvider, info.VnfProductName = description.Provider, description.ProductName
+	info.VnfSoftwareVersion = description.SoftwareVersion
+	if pkg.Content != nil {
+		info.Checksum = api.Checksum{Algorithm: "SHA-512", Hash: pkg.Content.SHA512}
+	}
+	for _, image := range description.SoftwareImages {
+		info.SoftwareImages = append(info.SoftwareImages, softwareImage(image, pkg))
+	}
+	for _, artifact := range description.Artifacts {
+		info.AdditionalArtifacts = append(info.AdditionalArtifacts, api.VnfPackageArtifactInfo{
+			ArtifactPath: artifact.Path, Checksum: api.Checksum(artifact.Checksum),
+		})
+	}
+	return info
+}
+
+func softwareImage(image vnfpkg.SoftwareImage, pkg *vnfpkg.Package) api.VnfPackageSoftwareImageInfo {
+	return api.VnfPackageSoftwareImageInfo{
+		ID: image.ID, Name: image.Name, Provider: image.Provider, Version: image.Version, Checksum: api.Checksum(image.Checksum),
+		ContainerFormat: image.ContainerFormat, DiskFormat: image.DiskFormat, CreatedAt: pkg.CreatedAt.UTC(),
+		MinDisk: image.MinDiskBytes, MinRAM: image.MinRAMBytes, Size: image.SizeBytes, ImagePath: image.Path,
+	}
+}
+
+func (s *Server) createPackage(c echo.Context) error {
+	var request api.CreateVnfPkgInfoRequest
+	if err := json.Unmarshal(body(c), &request); err != nil {
+		return badRequest(err.Error())
+	}
+	pkg, err := s.config.Packages.Create(c.Request().Context(), request.UserDefinedData)
+	if err != nil {
+		return err
+	}
+	c.Response().Header().Set(echo.HeaderLocation, packagesPath+pkg.ID.String())
+	return c.JSON(http.StatusCreated, vnfPkgInfo(pkg))
+}
+
+func (s *Server) listPackages(c echo.Context) error {
+	limit, after, err := s.pageAsked(c)
+	if err != nil {
+		return err
+	}
+	packages, more, err := s.config.Packages.Packages(c.Request().Context(),
+		vnfpkg.Page{Limit: limit, After: vnfpkg.Cursor{CreatedAt: after.createdAt, ID: after.id}})
+	if err != nil {
+		return err
+	}
+	shown := make([]api.VnfPkgInfo, len(packages))
+	for i, pkg := range packages {
+		shown[i] = vnfPkgInfo(pkg)
+	}
+	if more {
+		last := packages[len(packages)-1]
+		linkNext(c, cursor{last.CreatedAt.UnixMicro(), last.ID})
+	}
+	return c.JSON(http.StatusOK, shown)
+}
+
+func (s *Server) showPackage(c echo.Context) error {
+	id, err := packageID(c)
+	if err != nil {
+		return err
+	}
+	pkg, err := s.config.Packages.Package(c.Request().Context(), id)
+	if err != nil {
+		return namingPackage(err, id)
+	}
+	return c.JSON(http.StatusOK, vnfPkgInfo(pkg))
+}
+
+// patchPackage answers with what was changed, and nothing else (SOL005 9.4.3.3.4).
+func (s *Server) patchPackage(c echo.Context) error {
+	id, err := packageID(c)
+	if err != nil {
+		return err
+	}
+	var change api.VnfPkgInfoModifications
+	if err := json.Unmarshal(body(c), &change); err != nil {
+		return badRequest(err.Error())
+	}
+	pkg, err := s.config.Packages.Modify(c.Request().Context(), id, vnfpkg.Modification{
+		OperationalState: vnfpkg.OperationalState(change.OperationalState), UserDefinedData: change.UserDefinedData,
+	})
+	if err != nil {
+		return namingPackage(err, id)
+	}
+	var changed api.VnfPkgInfoModifications
+	if change.OperationalState != "" {
+		changed.OperationalState = api.PackageOperationalState(pkg.OperationalState)
+	}
+	if change.UserDefinedData != nil {
+		changed.UserDefinedData = pkg.UserDefinedData
+	}
+	return c.JSON(http.StatusOK, changed)
+}
+
+func (s *Server) deletePackage(c echo.Context) error {
+	id, err := packageID(c)
+	if err != nil {
+		return err
+	}
+	if err := s.config.Packages.Delete(c.Request().Context(), id); err != nil {
+		return namingPackage(err, id)
+	}
+	return c.NoContent(http.StatusNoContent)
+}
+
+// uploadContent stores the body as it arrives, never more than a piece of it in memory.
+func (s *Server) uploadContent(c echo.Context) error {
+	id, err := packageID(c)
+	if err != nil {
+		return err
+	}
+	if err := s.config.Packages.Upload(c.Request().Context(), id, c.Request().Body); err != nil {
+		return namingPackage(err, id)
+	}
+	return c.NoContent(http.StatusAccepted)
+}
+
+func (s *Server) readContent(c echo.Context) error {
+	id, err := packageID(c)
+	if err != nil {
+		return err
+	}
+	_, content, err := s.config.Packages.OnboardedContent(c.Request().Context(), id)
+	if err != nil {
+		return namingPackage(err, id)
+	}
+	defer content.Close()
+	return serveBytes(c, mediaZip, atReader{content}, content.Size())
+}
+
+// readVnfd answers with the VNFD as text, if it is one file and that is what the client prefers, or as a zip file (SOL003 10.4.4.3.2).
+func (s *Server) readVnfd(c echo.Context) error {
+	id, err := packageID(c)
+	if err != nil {
+		return err
+	}
+	pkg, csar, err := s.config.Packages.OnboardedCSAR(c.Request().Context(), id)
+	if err != nil {
+		return namingPackage(err, id)
+	}
+	defer csar.Close()
+	for _, wanted := range accepted(c) {
+		if wanted == mediaZip {
+			c.Response().Header().Set(echo.HeaderContentType, mediaZip)
+			c.Response().WriteHeader(http.StatusOK)
+			return csar.WriteVnfd(c.Request().Context(), c.Response(), pkg.Description.VnfdFiles)
+		}
+		if name, ok := pkg.Description.PlainVnfd(); ok {
+			return s.serveFile(c, csar, name, mediaText)
+		}
+	}
+	return &problem{http.StatusNotAcceptable, "the VNFD has several files and can be had as " + mediaZip + " only"}
+}
+
+func (s *Server) readArtifact(c echo.Context) error {
+	id, err := packageID(c)
+	if err != nil {
+		return err
+	}
+	_, csar, err := s.config.Packages.OnboardedCSAR(c.Request().Context(), id)
+	if err != nil {
+		return namingPackage(err, id)
+	}
+	defer csar.Close()
+	// echo has unescaped the path already.
+	return s.serveFile(c, csar, strings.TrimPrefix(c.Param("*"), "/"), "")
+}
+
+// serveFile answers with a file of a package; mediaType "" is that of the file's name.
+func (s *Server) serveFile(c echo.Context, csar *vnfpkg.StoredCSAR, name, mediaType string) error {
+	info, err := csar.Stat(name)
+	if err != nil {
+		return err
+	}
+	content, err := csar.Open(name)
+	if err != nil {
+		return err
+	}
+	defer content.Close()
+	if mediaType == "" {
+		mediaType = mediaTypeOfFile(name)
+	}
+	return serveBytes(c, mediaType, streamReader{content}, info.Size())
+}

@@ -1,0 +1,110 @@
+package server
+
+import (
+	"encoding/json"
+	"errors"
+	"net/http"
+	"strings"
+
+	"github.com/labstack/echo/v4"
+
+	"vnfm/api"
+	"vnfm/lcm"
+	"vnfm/vnfpkg"
+)
+
+// problem is an error that says itself what the client gets.
+type problem struct {
+	status int
+	detail string
+}
+
+func (p *problem) Error() string { return p.detail }
+
+func badRequest(detail string) error { return &problem{http.StatusBadRequest, detail} }
+
+// writeProblem answers a request with the problem document of an error, RFC 7807 with the mandatory attributes of SOL013 6.3.
+func (s *Server) writeProblem(err error, c echo.Context) {
+	if c.Response().Committed {
+		return
+	}
+	status, detail := s.describe(err, c)
+	document, marshalErr := json.Marshal(api.ProblemDetails{Title: http.StatusText(status), Status: status, Detail: detail})
+	if marshalErr != nil {
+		panic(marshalErr) // strings and a number always marshal
+	}
+	header := c.Response().Header()
+	header.Set(echo.HeaderContentType, mediaProblem)
+	if status == http.StatusServiceUnavailable {
+		header.Set(echo.HeaderRetryAfter, "10")
+	}
+	if c.Request().Method == http.MethodHead {
+		document = nil
+	}
+	c.Response().WriteHeader(status)
+	if _, err := c.Response().Write(document); err != nil {
+		s.log(c).Debug("client has gone", "error", err)
+	}
+}
+
+// describe is the only place that turns an error into a status and words for the client. What it does not know is a mistake of
+// the server, which goes to the log and not to the client.
+func (s *Server) describe(err error, c echo.Context) (status int, detail string) {
+	var (
+		told          *problem
+		routing       *echo.HTTPError
+		invalid       *lcm.InvalidRequest
+		unprocessable *lcm.Unprocessable
+		notFound      *lcm.NotFound
+		conflict      *lcm.Conflict
+		state         *lcm.StateConflict
+		unavailable   *lcm.Unavailable
+		rejected      *lcm.Rejected
+		pkgConflict   *vnfpkg.Conflict
+		pkgInvalid    *vnfpkg.Invalid
+		tooLarge      *http.MaxBytesError
+	)
+	switch {
+	case errors.As(err, &told):
+		return told.status, told.detail
+	case errors.As(err, &invalid):
+		return http.StatusBadRequest, invalid.Error()
+	case errors.As(err, &unprocessable):
+		return http.StatusUnprocessableEntity, unprocessable.Error()
+	case errors.As(err, &notFound):
+		return http.StatusNotFound, notFound.Error()
+	case errors.Is(err, vnfpkg.ErrNotFound):
+		return http.StatusNotFound, "can not find what was requested: " + c.Request().URL.Path
+	case errors.As(err, &conflict):
+		return http.StatusConflict, conflict.Error()
+	case errors.As(err, &state):
+		return http.StatusConflict, state.Error()
+	case errors.As(err, &pkgConflict):
+		return http.StatusConflict, pkgConflict.Error()
+	case errors.As(err, &pkgInvalid):
+		return http.StatusBadRequest, pkgInvalid.Error()
+	case errors.As(err, &unavailable):
+		return http.StatusServiceUnavailable, unavailable.Error()
+	case errors.As(err, &rejected):
+		return http.StatusBadRequest, rejected.Error()
+	case errors.As(err, &tooLarge), errors.Is(err, vnfpkg.ErrTooLarge):
+		return http.StatusRequestEntityTooLarge, "the body is larger than this server accepts"
+	case errors.As(err, &routing):
+		return routing.Code, s.describeRouting(routing.Code, c)
+	}
+	if c.Request().Context().Err() == nil {
+		s.log(c).Error("request failed", "error", err)
+	}
+	return http.StatusInternalServerError, "an internal error; the server's log tells more under request id " + requestID(c)
+}
+
+func (s *Server) describeRouting(status int, c echo.Context) string {
+	switch status {
+	case http.StatusNotFound:
+		return "there is no resource " + c.Request().URL.Path
+	case http.StatusMethodNotAllowed:
+		return "the resource does not have the method " + c.Request().Method + " but " + c.Response().Header().Get(echo.HeaderAllow)
+	default:
+		return strings.ToLower(http.StatusText(status))
+	}
+}

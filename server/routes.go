@@ -1,0 +1,86 @@
+package server
+
+import (
+	"net/http"
+
+	"github.com/labstack/echo/v4"
+)
+
+// route is one method of one resource. The path is echo's: parameters begin with a colon, * is the rest of a path.
+type route struct {
+	method  string
+	path    string
+	handler echo.HandlerFunc
+	// offers are the media types of the answer, best first; nil is JSON. A single "*/*" means that Accept is not looked at: the
+	// existing client asks for JSON when it downloads artifacts.
+	offers []string
+}
+
+const (
+	mediaJSON       = "application/json"
+	mediaProblem    = "application/problem+json"
+	mediaMergePatch = "application/merge-patch+json"
+	mediaZip        = "application/zip"
+	mediaText       = "text/plain"
+	mediaAny        = "*/*"
+)
+
+// routes is the table of all routes, in the order of the standard. It is the same set as that of the OpenAPI documents.
+func (s *Server) routes() []route {
+	const (
+		packages  = "/vnfpkgm/v1/vnf_packages"
+		pkg       = packages + "/:vnfPkgId"
+		instances = "/vnflcm/v1/vnf_instances"
+		instance  = instances + "/:vnfInstanceId"
+		opOccs    = "/vnflcm/v1/vnf_lcm_op_occs"
+		opOcc     = opOccs + "/:vnfLcmOpOccId"
+		vims      = "/v1.0/vims"
+		vim       = vims + "/:vimId"
+	)
+	anything := []string{mediaAny}
+	return []route{
+		{http.MethodGet, "/vnfpkgm/api_versions", versions("/vnfpkgm"), nil},
+		{http.MethodGet, "/vnfpkgm/v1/api_versions", versions("/vnfpkgm"), nil},
+		{http.MethodGet, packages, s.listPackages, nil},
+		{http.MethodPost, packages, s.createPackage, nil},
+		{http.MethodGet, pkg, s.showPackage, nil},
+		{http.MethodPatch, pkg, s.patchPackage, nil},
+		{http.MethodDelete, pkg, s.deletePackage, anything},
+		{http.MethodGet, pkg + "/vnfd", s.readVnfd, []string{mediaZip, mediaText}},
+		{http.MethodGet, pkg + "/package_content", s.readContent, []string{mediaZip}},
+		{http.MethodPut, pkg + "/package_content", s.uploadContent, anything},
+		{http.MethodGet, pkg + "/artifacts/*", s.readArtifact, anything},
+
+		{http.MethodGet, "/vnflcm/api_versions", versions("/vnflcm"), nil},
+		{http.MethodGet, "/vnflcm/v1/api_versions", versions("/vnflcm"), nil},
+		{http.MethodGet, instances, s.listInstances, nil},
+		{http.MethodPost, instances, s.createInstance, nil},
+		{http.MethodGet, instance, s.showInstance, nil},
+		{http.MethodDelete, instance, s.deleteInstance, anything},
+		{http.MethodPost, instance + "/instantiate", s.start(s.config.Operations.Instantiate), anything},
+		{http.MethodPost, instance + "/terminate", s.start(s.config.Operations.Terminate), anything},
+		{http.MethodGet, opOccs, s.listOperations, nil},
+		{http.MethodGet, opOcc, s.showOperation, nil},
+		{http.MethodPost, opOcc + "/retry", s.decide(s.config.Operations.Retry), anything},
+		{http.MethodPost, opOcc + "/rollback", s.decide(s.config.Operations.Rollback), anything},
+
+		{http.MethodGet, vims, s.listVims, nil},
+		{http.MethodPost, vims, s.registerVim, nil},
+		{http.MethodGet, vim, s.showVim, nil},
+		{http.MethodPut, vim, s.updateVim, nil},
+		{http.MethodDelete, vim, s.deleteVim, anything},
+
+		{http.MethodGet, "/healthz", healthz, nil},
+		{http.MethodGet, "/readyz", s.readyz, nil},
+		{http.MethodGet, "/metrics", s.metrics.handle, anything},
+	}
+}
+
+// offersOf are the media types that a route can answer with, by method and path.
+func (s *Server) offersOf() map[string][]string {
+	offers := map[string][]string{}
+	for _, route := range s.routes() {
+		offers[route.method+" "+route.path] = route.offers
+	}
+	return offers
+}

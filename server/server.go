@@ -1,0 +1,137 @@
+package server
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net"
+	"net/http"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/labstack/echo/v4"
+	"github.com/prometheus/client_golang/prometheus"
+	"golang.org/x/sync/errgroup"
+
+	"vnfm/lcm"
+	"vnfm/vnfpkg"
+)
+
+// InstanceManager is what the server needs of VNF instances. *[lcm.Manager] has it.
+type InstanceManager interface {
+	CreateInstance(ctx context.Context, request lcm.CreateRequest) (*lcm.VnfInstance, error)
+	Instance(ctx context.Context, id uuid.UUID) (*lcm.VnfInstance, error)
+	Instances(ctx context.Context, page lcm.Page) ([]*lcm.VnfInstance, bool, error)
+	DeleteInstance(ctx context.Context, id uuid.UUID) error
+}
+
+// OperationManager is what the server needs of operations. *[lcm.Manager] has it.
+type OperationManager interface {
+	Instantiate(ctx context.Context, instanceID uuid.UUID, params json.RawMessage) (*lcm.Operation, error)
+	Terminate(ctx context.Context, instanceID uuid.UUID, params json.RawMessage) (*lcm.Operation, error)
+	Operation(ctx context.Context, id uuid.UUID) (*lcm.Operation, error)
+	Operations(ctx context.Context, page lcm.Page) ([]*lcm.Operation, bool, error)
+	Retry(ctx context.Context, id uuid.UUID) (*lcm.Operation, error)
+	Rollback(ctx context.Context, id uuid.UUID) (*lcm.Operation, error)
+}
+
+// VimRegistry is what the server needs of VIMs. *[lcm.VimRegistry] has it.
+type VimRegistry interface {
+	Register(ctx context.Context, vim *lcm.Vim) (*lcm.Vim, error)
+	Vim(ctx context.Context, id uuid.UUID) (*lcm.Vim, error)
+	Vims(ctx context.Context) ([]*lcm.Vim, error)
+	Update(ctx context.Context, id uuid.UUID, change lcm.VimChange) (*lcm.Vim, error)
+	Delete(ctx context.Context, id uuid.UUID) error
+}
+
+// Config is what a server is made of.
+type Config struct {
+	Instances  InstanceManager
+	Operations OperationManager
+	Vims       VimRegistry
+	Packages   *vnfpkg.Registry
+	Ready      func(ctx context.Context) error // why the server cannot work now; nil: it can
+	PageSize   int                             // elements of a list in one answer; default 100
+	Logger     *slog.Logger                    // default: the default logger
+}
+
+// Server answers HTTP requests.
+type Server struct {
+	config    Config
+	echo      *echo.Echo
+	validator *validator
+	metrics   *metrics
+}
+
+const (
+	maxJSONBytes      = 4 << 20  // of a request body; user data and parameters can be large
+	maxHeaderBytes    = 64 << 10 // of a request, its URI included
+	readHeaderTimeout = 10 * time.Second
+	idleTimeout       = 2 * time.Minute
+)
+
+// New returns a server.
+func New(config Config) (*Server, error) {
+	if config.PageSize == 0 {
+		config.PageSize = 100
+	}
+	if config.Logger == nil {
+		config.Logger = slog.Default()
+	}
+	validator, err := newValidator()
+	if err != nil {
+		return nil, fmt.Errorf("load the OpenAPI documents: %w", err)
+	}
+	s := &Server{config: config, echo: echo.New(), validator: validator, metrics: newMetrics(prometheus.NewRegistry())}
+	s.echo.HideBanner, s.echo.HidePort = true, true
+	s.echo.HTTPErrorHandler = s.writeProblem
+	s.echo.Pre(tidyPath)
+	s.echo.Use(s.observe, s.recoverPanics, checkVersion, s.negotiate, s.validate)
+	for _, route := range s.routes() {
+		s.echo.Add(route.method, route.path, route.handler)
+	}
+	return s, nil
+}
+
+// Handler returns the server as a handler, for tests and for use below another server.
+func (s *Server) Handler() http.Handler { return s.echo }
+
+// Serve answers requests on a listener until ctx ends, and then those that have come already.
+func (s *Server) Serve(ctx context.Context, listener net.Listener) error {
+	server := &http.Server{
+		Handler:           s.echo,
+		ReadHeaderTimeout: readHeaderTimeout,
+		IdleTimeout:       idleTimeout,
+		MaxHeaderBytes:    maxHeaderBytes,
+		ErrorLog:          slog.NewLogLogger(s.config.Logger.Handler(), slog.LevelDebug),
+	}
+	group, serving := errgroup.WithContext(ctx)
+	group.Go(func() error {
+		if err := server.Serve(listener); !errors.Is(err, http.ErrServerClosed) {
+			return err
+		}
+		return nil
+	})
+	group.Go(func() error {
+		<-serving.Done()
+		return shutDown(context.WithoutCancel(ctx), server)
+	})
+	return group.Wait()
+}
+
+// drainTime is how long a request that is being answered may still take when the server stops. An upload that takes longer is cut
+// off, and its package returns to CREATED.
+const drainTime = 10 * time.Second
+
+func shutDown(ctx context.Context, server *http.Server) error {
+	ctx, cancel := context.WithTimeout(ctx, drainTime)
+	defer cancel()
+	if err := server.Shutdown(ctx); errors.Is(err, context.DeadlineExceeded) {
+		return server.Close()
+	} else if err != nil {
+		return err
+	}
+	return nil
+}

@@ -1,0 +1,224 @@
+package server
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"net/url"
+	"strings"
+
+	"github.com/getkin/kin-openapi/openapi3"
+	"github.com/getkin/kin-openapi/openapi3filter"
+	"github.com/getkin/kin-openapi/routers"
+	"github.com/labstack/echo/v4"
+
+	"vnfm/openapi"
+)
+
+// validator checks requests against the OpenAPI documents. Routing is echo's: what it has matched is looked up here.
+type validator struct {
+	routes map[string]*routers.Route // by method and echo path
+}
+
+func newValidator() (*validator, error) {
+	v := &validator{routes: map[string]*routers.Route{}}
+	for _, name := range openapi.Documents() {
+		loader := openapi3.NewLoader()
+		loader.IsExternalRefsAllowed = true
+		loader.ReadFromURIFunc = func(_ *openapi3.Loader, location *url.URL) ([]byte, error) {
+			return openapi.Files.ReadFile(location.Path)
+		}
+		document, err := loader.LoadFromURI(&url.URL{Path: name})
+		if err != nil {
+			return nil, fmt.Errorf("%s: %w", name, err)
+		}
+		for path, item := range document.Paths.Map() {
+			for method, operation := range item.Operations() {
+				v.routes[method+" "+echoPath(path)] = &routers.Route{
+					Spec: document, Path: path, PathItem: item, Method: method, Operation: operation,
+				}
+			}
+		}
+	}
+	return v, nil
+}
+
+// echoPath is the path of a document as echo writes it; an artifact's path is the rest of the URI.
+func echoPath(path string) string {
+	elements := strings.Split(path, "/")
+	for i, element := range elements {
+		switch {
+		case element == "{artifactPath}":
+			elements[i] = "*"
+		case strings.HasPrefix(element, "{"):
+			elements[i] = ":" + strings.Trim(element, "{}")
+		}
+	}
+	return strings.Join(elements, "/")
+}
+
+const bodyKey = "body"
+
+// body is the validated JSON body of a request.
+func body(c echo.Context) json.RawMessage {
+	content, _ := c.Get(bodyKey).([]byte)
+	return content
+}
+
+// validate checks the parameters and the body of a request that has been routed.
+func (s *Server) validate(next echo.HandlerFunc) echo.HandlerFunc {
+	return func(c echo.Context) error {
+		route := s.validator.routes[c.Request().Method+" "+c.Path()]
+		if route == nil {
+			return next(c)
+		}
+		input := &openapi3filter.RequestValidationInput{
+			Request:    c.Request(),
+			PathParams: map[string]string{},
+			Route:      route,
+			Options:    &openapi3filter.Options{MultiError: true, SkipSettingDefaults: true, ExcludeRequestBody: true},
+		}
+		for i, name := range c.ParamNames() {
+			if name == "*" {
+				name = "artifactPath"
+			}
+			input.PathParams[name] = c.ParamValues()[i]
+		}
+		if err := readBody(c, route.Operation.RequestBody, input.Options); err != nil {
+			return err
+		}
+		if err := openapi3filter.ValidateRequest(c.Request().Context(), input); err != nil {
+			return badRequest(explain(err))
+		}
+		return next(c)
+	}
+}
+
+// readBody reads a JSON body, so that it can be validated and then decoded. Other bodies are left to the handler as a stream.
+func readBody(c echo.Context, expected *openapi3.RequestBodyRef, options *openapi3filter.Options) error {
+	if expected == nil {
+		return nil
+	}
+	content := expected.Value.Content
+	mediaType := mediaTypeOf(c)
+	if content[mediaType] == nil {
+		types := make([]string, 0, len(content))
+		for name := range content {
+			types = append(types, name)
+		}
+		return &problem{http.StatusUnsupportedMediaType, "the body must be of the media type " + strings.Join(types, " or ")}
+	}
+	if mediaType != mediaJSON && mediaType != mediaMergePatch {
+		return nil
+	}
+	request := c.Request()
+	read, err := io.ReadAll(http.MaxBytesReader(c.Response(), request.Body, maxJSONBytes))
+	if err != nil {
+		return err
+	}
+	if err := checkJSON(read); err != nil {
+		return badRequest("the body is not JSON: " + err.Error())
+	}
+	request.Body = io.NopCloser(bytes.NewReader(read))
+	// kin-openapi decodes by the media type, and knows merge patches by another name.
+	request.Header.Set(echo.HeaderContentType, mediaType)
+	options.ExcludeRequestBody = false
+	c.Set(bodyKey, read)
+	return nil
+}
+
+const maxJSONDepth = 64
+
+// checkJSON accepts exactly one JSON value without duplicate names, of which different readers take different ones.
+func checkJSON(content []byte) error {
+	decoder := json.NewDecoder(bytes.NewReader(content))
+	decoder.UseNumber()
+	if err := checkValue(decoder, maxJSONDepth); err != nil {
+		if errors.Is(err, io.EOF) {
+			return io.ErrUnexpectedEOF
+		}
+		return err
+	}
+	if _, err := decoder.Token(); !errors.Is(err, io.EOF) {
+		return fmt.Errorf("something follows the value at byte %d", decoder.InputOffset())
+	}
+	return nil
+}
+
+func checkValue(decoder *json.Decoder, depth int) error {
+	token, err := decoder.Token()
+	if err != nil {
+		return err
+	}
+	delimiter, ok := token.(json.Delim)
+	if !ok {
+		return nil
+	}
+	if depth == 0 {
+		return fmt.Errorf("nested deeper than %d values", maxJSONDepth)
+	}
+	names := map[string]bool{}
+	for decoder.More() {
+		if delimiter == '{' {
+			token, err := decoder.Token()
+			if err != nil {
+				return err
+			}
+			name, _ := token.(string)
+			if names[name] {
+				return fmt.Errorf("the name %q occurs twice in an object at byte %d", name, decoder.InputOffset())
+			}
+			names[name] = true
+		}
+		if err := checkValue(decoder, depth-1); err != nil {
+			return err
+		}
+	}
+	_, err = decoder.Token()
+	return err
+}
+
+// explain says what is wrong with a request, each mistake with the JSON pointer of the attribute or the name of the parameter.
+func explain(err error) string {
+	var several openapi3.MultiError
+	if errors.As(err, &several) {
+		var lines []string
+		for _, one := range several {
+			lines = append(lines, explain(one))
+		}
+		return strings.Join(lines, "; ")
+	}
+	var request *openapi3filter.RequestError
+	if errors.As(err, &request) {
+		switch {
+		case request.Parameter != nil:
+			return fmt.Sprintf("%s parameter %s: %s", request.Parameter.In, request.Parameter.Name, reason(request.Err, request.Reason))
+		case request.Err != nil:
+			return explain(request.Err)
+		}
+		return request.Reason
+	}
+	var schema *openapi3.SchemaError
+	if errors.As(err, &schema) {
+		return "/" + strings.Join(schema.JSONPointer(), "/") + ": " + reasonOf(schema)
+	}
+	return err.Error()
+}
+
+func reason(err error, otherwise string) string {
+	var schema *openapi3.SchemaError
+	if errors.As(err, &schema) {
+		return reasonOf(schema)
+	}
+	return otherwise
+}
+
+func reasonOf(schema *openapi3.SchemaError) string {
+	if schema.Reason != "" {
+		return schema.Reason
+	}
+	return "does not fit the rule " + schema.SchemaField
+}

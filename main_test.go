@@ -18,6 +18,7 @@ import (
 
 	"vnfm/lcm/heat/heattest"
 	"vnfm/samples"
+	"vnfm/server/servertest"
 	"vnfm/store/storetest"
 	"vnfm/vnfpkg"
 )
@@ -40,6 +41,7 @@ type process struct {
 	log     *bytes.Buffer
 	url     string
 	ended   chan error
+	client  *http.Client // checks every response against the OpenAPI documents
 }
 
 // command returns vnfm with arguments, which dies with the test.
@@ -67,7 +69,8 @@ func serve(tb testing.TB, databaseURL, keyFile string, args ...string) *process 
 	address := freeAddress(tb)
 	args = append([]string{"serve", "--listen", address, "--database-url", databaseURL, "--secret-key-file", keyFile,
 		"--log-level", "info", "--log-format", "text"}, args...)
-	p := &process{t: tb, command: command(tb, args...), log: &bytes.Buffer{}, url: "http://" + address, ended: make(chan error, 1)}
+	p := &process{t: tb, command: command(tb, args...), log: &bytes.Buffer{}, url: "http://" + address, ended: make(chan error, 1),
+		client: servertest.Client(tb)}
 	p.command.Stderr = p.log
 	if err := p.command.Start(); err != nil {
 		tb.Fatal(err)
@@ -135,7 +138,7 @@ func (p *process) send(method, path, contentType string, content io.Reader, into
 	if content != nil {
 		request.Header.Set("Content-Type", contentType)
 	}
-	response, err := http.DefaultClient.Do(request)
+	response, err := p.client.Do(request)
 	if err != nil {
 		p.t.Fatal(err)
 	}

@@ -85,7 +85,7 @@ func accepted(c echo.Context) []string {
 // acceptable returns those of the offers that the values of an Accept header cover, in the order of the client's preference (RFC 9110
 // 12.5.1). No header accepts everything.
 func acceptable(header, offers []string) []string {
-	if len(header) == 0 {
+	if strings.TrimSpace(strings.Join(header, "")) == "" {
 		return offers
 	}
 	quality := make(map[string]float64, len(offers))

@@ -98,6 +98,20 @@ func New(config Config) (*Server, error) {
 // Handler returns the server as a handler, for tests and for use below another server.
 func (s *Server) Handler() http.Handler { return s.echo }
 
+// Routes returns the method and the path of every route, the path as the OpenAPI documents write it.
+func (s *Server) Routes() []string {
+	var routes []string
+	for _, route := range s.routes() {
+		documented := s.validator.routes[route.method+" "+route.path]
+		if documented == nil {
+			routes = append(routes, route.method+" "+route.path)
+			continue
+		}
+		routes = append(routes, route.method+" "+documented.Path)
+	}
+	return routes
+}
+
 // Serve answers requests on a listener until ctx ends, and then those that have come already.
 func (s *Server) Serve(ctx context.Context, listener net.Listener) error {
 	server := &http.Server{

@@ -99,6 +99,7 @@ func (c *cloud) walk(request func(*testing.T, attachments) hot.Request, servers 
 	id := c.create(name, c.translate(r))
 	c.expect(name, id, r, servers)
 	for aspect, level := range r.ScaleLevels {
+		c.heal(name, id, r) // before all hosts have a worker: Nova needs another one for the replacement
 		before := c.resources(name, id)
 		r.ScaleLevels = map[string]int{aspect: level + 1}
 		c.update(name, id, c.translate(r))
@@ -109,14 +110,14 @@ func (c *cloud) walk(request func(*testing.T, attachments) hot.Request, servers 
 				c.Errorf("scaling out has replaced %s", key)
 			}
 		}
-		c.heal(name, id, r, after)
 	}
 	c.delete(name, id)
 }
 
 // heal replaces a worker alone: its volumes and its port stay.
-func (c *cloud) heal(name, id string, r hot.Request, before map[string]resource) {
+func (c *cloud) heal(name, id string, r hot.Request) {
 	c.Helper()
+	before := c.resources(name, id)
 	broken := ""
 	for key, resource := range before {
 		if resource.Name == "worker" {

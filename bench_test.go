@@ -324,7 +324,9 @@ func BenchmarkStart(b *testing.B) {
 			b.Fatal(err)
 		}
 		go func() { p.ended <- p.command.Wait() }()
-		p.until("ready", func() bool { return fetch(b.Context(), http.DefaultClient, http.MethodGet, p.url+"/readyz", nil, http.StatusOK) == nil })
+		p.until("ready", func() bool {
+			return fetch(b.Context(), http.DefaultClient, http.MethodGet, p.url+"/readyz", nil, http.StatusOK) == nil
+		})
 		ready := time.Since(began)
 		time.Sleep(3 * time.Second)
 		b.ReportMetric(ready.Seconds(), "ready-s")

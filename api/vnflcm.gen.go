@@ -40,7 +40,9 @@ const (
 
 // Defines values for LcmOperationType.
 const (
+	LcmOperationTypeHeal        LcmOperationType = "HEAL"
 	LcmOperationTypeInstantiate LcmOperationType = "INSTANTIATE"
+	LcmOperationTypeScale       LcmOperationType = "SCALE"
 	LcmOperationTypeTerminate   LcmOperationType = "TERMINATE"
 )
 
@@ -189,6 +191,16 @@ type ExtVirtualLinkInfo struct {
 	ResourceHandle ResourceHandle `json:"resourceHandle"`
 }
 
+// HealVnfRequest A request to heal a VNF (SOL003 5.5.2.9), or with vnfcInstanceId some of its VNFCs (SOL002).
+type HealVnfRequest struct {
+	// AdditionalParams Named values of any kind (SOL003 4.4.1.5).
+	AdditionalParams KeyValuePairs `json:"additionalParams,omitempty,omitzero"`
+	Cause            string        `json:"cause,omitempty,omitzero"`
+
+	// VnfcInstanceID The VNFCs to heal; the whole VNF if absent. Existing users write a single one without the list.
+	VnfcInstanceID any `json:"vnfcInstanceId,omitempty,omitzero"`
+}
+
 // InstantiateVnfRequest Asks for the resources of a VNF (SOL003 5.5.2.4).
 type InstantiateVnfRequest struct {
 	// AdditionalParams Named values of any kind (SOL003 4.4.1.5).
@@ -270,6 +282,17 @@ type ResourceHandle struct {
 type ScaleInfo struct {
 	AspectID   string `json:"aspectId"`
 	ScaleLevel int    `json:"scaleLevel"`
+}
+
+// ScaleVnfRequest A request to scale a VNF (SOL003 5.5.2.5).
+type ScaleVnfRequest struct {
+	// AdditionalParams Named values of any kind (SOL003 4.4.1.5).
+	AdditionalParams KeyValuePairs `json:"additionalParams,omitempty,omitzero"`
+	AspectID         string        `json:"aspectId"`
+
+	// NumberOfSteps How many steps; 1 if absent. Existing users write the number as a string too.
+	NumberOfSteps any    `json:"numberOfSteps,omitempty,omitzero"`
+	Type          string `json:"type"`
 }
 
 // TerminateVnfRequest Asks for the end of a VNF (SOL003 5.5.2.8).
@@ -365,8 +388,14 @@ type VnfInstanceInstantiationState string
 
 // VnfInstanceLinks Links of a VNF instance, with the tasks that its state allows (SOL003 5.5.2.2).
 type VnfInstanceLinks struct {
+	// Heal A link to a resource (SOL013 5.1.2).
+	Heal Link `json:"heal,omitempty,omitzero"`
+
 	// Instantiate A link to a resource (SOL013 5.1.2).
 	Instantiate Link `json:"instantiate,omitempty,omitzero"`
+
+	// Scale A link to a resource (SOL013 5.1.2).
+	Scale Link `json:"scale,omitempty,omitzero"`
 
 	// Self A link to a resource (SOL013 5.1.2).
 	Self Link `json:"self"`
@@ -404,6 +433,9 @@ type VnfLcmOpOcc struct {
 
 // VnfLcmOpOccLinks Links of an operation occurrence (SOL003 5.5.2.13).
 type VnfLcmOpOccLinks struct {
+	// Fail A link to a resource (SOL013 5.1.2).
+	Fail Link `json:"fail,omitempty,omitzero"`
+
 	// Retry A link to a resource (SOL013 5.1.2).
 	Retry Link `json:"retry,omitempty,omitzero"`
 

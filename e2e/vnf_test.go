@@ -123,6 +123,7 @@ type vnfInstance struct {
 }
 
 type vnfc struct {
+	ID              string `json:"id"`
 	VduID           string `json:"vduId"`
 	ComputeResource handle `json:"computeResource"`
 }

@@ -43,22 +43,30 @@ type plan struct {
 type Engine struct {
 	store  RunStore
 	vims   *VimRegistry
-	plans  map[OperationType]plan
+	plans  map[OperationType]func(*Run) (plan, error)
 	config EngineConfig
 }
 
 // NewEngine returns an engine for all operation types.
 func NewEngine(store RunStore, packages PackageSource, vims *VimRegistry, driver InfraDriver, config EngineConfig) *Engine {
 	config.setDefaults()
+	planner := &planner{packages: packages, vims: vims, driver: driver}
 	return &Engine{
 		store:  store,
 		vims:   vims,
 		config: config,
-		plans: map[OperationType]plan{
-			OpInstantiate: instantiation(&planner{packages: packages, vims: vims, driver: driver}),
-			OpTerminate:   termination(driver),
+		plans: map[OperationType]func(*Run) (plan, error){
+			OpInstantiate: always(instantiation(planner)),
+			OpScale:       always(scaling(planner)),
+			OpHeal:        healing(planner),
+			OpTerminate:   always(termination(driver)),
 		},
 	}
+}
+
+// always is the choice of the one plan that an operation type has.
+func always(p plan) func(*Run) (plan, error) {
+	return func(*Run) (plan, error) { return p, nil }
 }
 
 // Run carries an operation on for at most the run limit. It returns after which time another run is needed, nil for none.
@@ -85,9 +93,13 @@ func (e *Engine) Run(ctx context.Context, id uuid.UUID) (*time.Duration, error) 
 		<-renewed
 	}()
 
-	plan, ok := e.plans[run.Operation.Type]
+	choose, ok := e.plans[run.Operation.Type]
 	if !ok {
 		return nil, fmt.Errorf("operation %s is of type %s, which this version does not know", id, run.Operation.Type)
+	}
+	plan, err := choose(run)
+	if err != nil {
+		return nil, fmt.Errorf("operation %s: %w", id, err)
 	}
 	attempt := &attempt{engine: e, run: run, plan: plan, log: log, ends: time.Now().Add(e.config.RunLimit)}
 	again, err := attempt.carryOn(working)

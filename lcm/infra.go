@@ -83,6 +83,10 @@ type InfraDriver interface {
 	Plan(ctx context.Context, request PlanRequest) (*Deployment, error)
 	// Create starts to make the deployment, or adopts what an earlier call has started, and returns the stack's id.
 	Create(ctx context.Context, deployment *Deployment) (string, error)
+	// Update starts to bring the stack to the deployment, and returns when the VIM has begun.
+	Update(ctx context.Context, deployment *Deployment) error
+	// MarkUnhealthy makes the next update replace a resource, or remove it if its group shrinks. It is no error if there is none.
+	MarkUnhealthy(ctx context.Context, deployment *Deployment, resource Resource, reason string) error
 	// Status returns the state of the stack; StackAbsent if there is none.
 	Status(ctx context.Context, deployment *Deployment) (StackStatus, error)
 	// Resources lists all resources in the tree of stacks.

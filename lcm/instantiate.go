@@ -114,7 +114,7 @@ func instantiation(planner *planner) plan {
 		steps: []Step{
 			{Name: "plan", Do: planner.planStep},
 			{Name: stepCreateStack, Do: createStack(planner.driver), Undo: []Step{{Name: "delete_stack", Do: removeStack(planner.driver)}}},
-			{Name: "await_stack", Do: awaitStack(planner.driver)},
+			{Name: "await_stack", Do: awaitStack(planner.driver, stepCreateStack)},
 			{Name: stepReadResources, Do: planner.readResources},
 		},
 		finish: finishInstantiation,
@@ -170,7 +170,8 @@ func removeStack(driver InfraDriver) action {
 	}
 }
 
-func awaitStack(driver InfraDriver) action {
+// awaitStack waits until Heat has done what it was asked for. If that fails, a retry begins with the step redo.
+func awaitStack(driver InfraDriver, redo string) action {
 	return func(ctx context.Context, run *Run) (Result, error) {
 		status, err := driver.Status(ctx, run.Deployment)
 		if err != nil {
@@ -182,11 +183,11 @@ func awaitStack(driver InfraDriver) action {
 		case StackInProgress:
 			return Wait(fmt.Sprintf("stack %s is %s_IN_PROGRESS", run.Deployment.StackName, status.Action)), nil
 		case StackAbsent:
-			return Result{}, &Failure{Title: "Stack is gone", Status: http.StatusConflict, Redo: stepCreateStack,
+			return Result{}, &Failure{Title: "Stack is gone", Status: http.StatusConflict, Redo: redo,
 				Detail: fmt.Sprintf("stack %s does not exist any more: somebody has deleted it", run.Deployment.StackName)}
 		default:
 			failure := stackFailed(run.Deployment, status)
-			failure.Redo = stepCreateStack
+			failure.Redo = redo
 			return Result{}, failure
 		}
 	}
@@ -197,9 +198,14 @@ func stackFailed(deployment *Deployment, status StackStatus) *Failure {
 		Detail: fmt.Sprintf("stack %s is %s_FAILED: %s", deployment.StackName, status.Action, status.Reason)}
 }
 
-// readResources learns from the VIM what was made, as the InstantiatedVnfInfo of the instance.
+// readResources learns from the VIM what was made.
 func (p *planner) readResources(ctx context.Context, run *Run) (Result, error) {
-	flavour, err := p.flavour(ctx, run.Instance, run.Deployment.Request)
+	return p.read(ctx, run, run.Deployment)
+}
+
+// read learns what a VNF consists of, as the InstantiatedVnfInfo of the instance, once it has the shape of a deployment.
+func (p *planner) read(ctx context.Context, run *Run, deployment *Deployment) (Result, error) {
+	flavour, err := p.flavour(ctx, run.Instance, deployment.Request)
 	if err != nil {
 		return Result{}, err
 	}
@@ -210,8 +216,8 @@ func (p *planner) readResources(ctx context.Context, run *Run) (Result, error) {
 	return Done(buildInfo(infoSource{
 		VimID:       run.Deployment.Vim.VimID,
 		Flavour:     flavour,
-		Request:     run.Deployment.Request,
-		ScaleLevels: run.Deployment.ScaleLevels,
+		Request:     deployment.Request,
+		ScaleLevels: deployment.ScaleLevels,
 		Previous:    run.Instance.InstantiatedVnfInfo,
 		Resources:   resources,
 	})), nil

@@ -109,6 +109,12 @@ func (m *Manager) Rollback(ctx context.Context, id uuid.UUID) (*Operation, error
 	return m.decide(ctx, id, EventRollback)
 }
 
+// Fail gives a failed operation up, SOL003 5.4.16. What exists stays as it is: the instance can be terminated, or healed if it is
+// INSTANTIATED.
+func (m *Manager) Fail(ctx context.Context, id uuid.UUID) (*Operation, error) {
+	return m.decide(ctx, id, EventFail)
+}
+
 // decide takes an operation in FAILED_TEMP where a client wants it.
 func (m *Manager) decide(ctx context.Context, id uuid.UUID, event Event) (*Operation, error) {
 	return m.operations.ChangeOperation(ctx, id, func(operation *Operation) error {
@@ -116,8 +122,8 @@ func (m *Manager) decide(ctx context.Context, id uuid.UUID, event Event) (*Opera
 		if err != nil {
 			return err
 		}
-		if event == EventRollback && !operation.Type.CanRollBack() {
-			return &Conflict{fmt.Sprintf("an operation of type %s cannot be rolled back", operation.Type)}
+		if event == EventRollback && !operation.CanRollBack() {
+			return &Conflict{fmt.Sprintf("this %s operation cannot be rolled back", operation.Type)}
 		}
 		operation.State = next
 		return nil
@@ -137,11 +143,8 @@ func (m *Manager) start(ctx context.Context, instance *VnfInstance, kind Operati
 		Type:          kind,
 		Params:        masked,
 	}
-	required := Instantiated
-	if kind == OpInstantiate {
-		required = NotInstantiated
-	}
-	if err := m.operations.StartOperation(ctx, operation, params, required); err != nil {
+	// The state that the request was checked against has to be that of the moment the operation begins.
+	if err := m.operations.StartOperation(ctx, operation, params, instance.InstantiationState); err != nil {
 		return nil, err
 	}
 	return operation, nil

@@ -13,11 +13,10 @@ type OperationType string
 // The operation types.
 const (
 	OpInstantiate OperationType = "INSTANTIATE"
+	OpScale       OperationType = "SCALE"
+	OpHeal        OperationType = "HEAL"
 	OpTerminate   OperationType = "TERMINATE"
 )
-
-// CanRollBack reports whether what an operation of the type has done can be undone.
-func (t OperationType) CanRollBack() bool { return t == OpInstantiate }
 
 // Operation is a VNF lifecycle management operation occurrence, VnfLcmOpOcc (SOL003 5.5.2.13).
 type Operation struct {
@@ -32,6 +31,15 @@ type Operation struct {
 	Error                 *Problem        // set in FAILED_TEMP and FAILED, and in ROLLED_BACK after a failure
 	ResourceChanges       *ResourceChanges
 	Steps                 []StepRecord // in order; read with a single operation only
+}
+
+// CanRollBack reports whether what the operation has done can be undone: what was removed cannot be brought back.
+func (o *Operation) CanRollBack() bool {
+	if o.Type != OpScale {
+		return o.Type == OpInstantiate
+	}
+	var request ScaleRequest
+	return json.Unmarshal(o.Params, &request) == nil && request.Type == ScaleOut
 }
 
 // Problem is the reason of a failed operation, ProblemDetails of SOL013 6.3.

@@ -1,6 +1,12 @@
 package lcm
 
-import "github.com/google/uuid"
+import (
+	"encoding/json"
+	"strconv"
+	"strings"
+
+	"github.com/google/uuid"
+)
 
 // CreateRequest asks for a VNF instance identifier (CreateVnfRequest, SOL003 5.5.2.3).
 type CreateRequest struct {
@@ -124,4 +130,53 @@ type Page struct {
 type Cursor struct {
 	CreatedAt int64 // microseconds since 1970
 	ID        uuid.UUID
+}
+
+// ScaleType is the direction of scaling (SOL003 5.5.2.5).
+type ScaleType string
+
+// The scale types.
+const (
+	ScaleOut ScaleType = "SCALE_OUT"
+	ScaleIn  ScaleType = "SCALE_IN"
+)
+
+// ScaleRequest is ScaleVnfRequest (SOL003 5.5.2.5).
+type ScaleRequest struct {
+	Type             ScaleType      `json:"type"`
+	AspectID         string         `json:"aspectId"`
+	NumberOfSteps    steps          `json:"numberOfSteps,omitempty"` // 0 stands for 1
+	AdditionalParams map[string]any `json:"additionalParams,omitempty"`
+}
+
+// count is the number of steps asked for.
+func (r *ScaleRequest) count() int { return max(1, int(r.NumberOfSteps)) }
+
+// steps is a number that existing users also write as a string.
+type steps int
+
+// UnmarshalJSON implements [json.Unmarshaler].
+func (s *steps) UnmarshalJSON(encoded []byte) error {
+	n, err := strconv.Atoi(strings.Trim(string(encoded), `"`))
+	*s = steps(n)
+	return err
+}
+
+// HealRequest is HealVnfRequest (SOL003 5.5.2.9) with the VNFCs of SOL002; without any the whole VNF is healed.
+type HealRequest struct {
+	Cause            string         `json:"cause,omitempty"`
+	VnfcInstanceID   oneOrMore      `json:"vnfcInstanceId,omitempty"`
+	AdditionalParams map[string]any `json:"additionalParams,omitempty"`
+}
+
+// oneOrMore is a list that existing users also write as its only element.
+type oneOrMore []string
+
+// UnmarshalJSON implements [json.Unmarshaler].
+func (l *oneOrMore) UnmarshalJSON(encoded []byte) error {
+	if len(encoded) > 0 && encoded[0] == '"' {
+		*l = make(oneOrMore, 1)
+		return json.Unmarshal(encoded, &(*l)[0])
+	}
+	return json.Unmarshal(encoded, (*[]string)(l))
 }

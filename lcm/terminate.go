@@ -9,7 +9,7 @@ import (
 	"github.com/google/uuid"
 )
 
-// Terminate starts to terminate a VNF, SOL003 5.4.8.
+// Terminate starts to terminate a VNF, SOL003 5.4.8. It also cleans up after an instantiation that has failed for good.
 func (m *Manager) Terminate(ctx context.Context, id uuid.UUID, params json.RawMessage) (*Operation, error) {
 	request, err := decode[TerminateRequest](params)
 	if err != nil {
@@ -22,7 +22,7 @@ func (m *Manager) Terminate(ctx context.Context, id uuid.UUID, params json.RawMe
 	if err != nil {
 		return nil, err
 	}
-	if instance.InstantiationState != Instantiated {
+	if instance.InstantiationState != Instantiated && !instance.Deployed {
 		return nil, &Conflict{fmt.Sprintf("VNF instance %s is %s", id, instance.InstantiationState)}
 	}
 	return m.start(ctx, instance, OpTerminate, params)

@@ -54,10 +54,17 @@ func vnfInstance(instance *lcm.VnfInstance) api.VnfInstance {
 	if instance.InstantiatedVnfInfo != nil {
 		shown.InstantiatedVnfInfo = instance.InstantiatedVnfInfo
 	}
+	links := &shown.UnderscoreLinks
 	if instance.InstantiationState == lcm.Instantiated {
-		shown.UnderscoreLinks.Terminate = api.Link{Href: self + "/terminate"}
+		links.Heal = api.Link{Href: self + "/heal"}
+		if instance.InstantiatedVnfInfo == nil || len(instance.InstantiatedVnfInfo.ScaleStatus) > 0 {
+			links.Scale = api.Link{Href: self + "/scale"}
+		}
 	} else {
-		shown.UnderscoreLinks.Instantiate = api.Link{Href: self + "/instantiate"}
+		links.Instantiate = api.Link{Href: self + "/instantiate"}
+	}
+	if instance.InstantiationState == lcm.Instantiated || instance.Deployed {
+		links.Terminate = api.Link{Href: self + "/terminate"}
 	}
 	return shown
 }

@@ -41,7 +41,8 @@ func vnfLcmOpOcc(operation *lcm.Operation) api.VnfLcmOpOcc {
 	}
 	if operation.State == lcm.StateFailedTemp {
 		shown.UnderscoreLinks.Retry = api.Link{Href: self + "/retry"}
-		if operation.Type.CanRollBack() {
+		shown.UnderscoreLinks.Fail = api.Link{Href: self + "/fail"}
+		if operation.CanRollBack() {
 			shown.UnderscoreLinks.Rollback = api.Link{Href: self + "/rollback"}
 		}
 	}
@@ -75,6 +76,19 @@ func (s *Server) showOperation(c echo.Context) error {
 		return err
 	}
 	operation, err := s.config.Operations.Operation(c.Request().Context(), id)
+	if err != nil {
+		return err
+	}
+	return c.JSON(http.StatusOK, vnfLcmOpOcc(operation))
+}
+
+// fail gives an operation up, and answers with it as it then is.
+func (s *Server) fail(c echo.Context) error {
+	id, err := operationID(c)
+	if err != nil {
+		return err
+	}
+	operation, err := s.config.Operations.Fail(c.Request().Context(), id)
 	if err != nil {
 		return err
 	}

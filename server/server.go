@@ -30,11 +30,14 @@ type InstanceManager interface {
 // OperationManager is what the server needs of operations. *[lcm.Manager] has it.
 type OperationManager interface {
 	Instantiate(ctx context.Context, instanceID uuid.UUID, params json.RawMessage) (*lcm.Operation, error)
+	Scale(ctx context.Context, instanceID uuid.UUID, params json.RawMessage) (*lcm.Operation, error)
+	Heal(ctx context.Context, instanceID uuid.UUID, params json.RawMessage) (*lcm.Operation, error)
 	Terminate(ctx context.Context, instanceID uuid.UUID, params json.RawMessage) (*lcm.Operation, error)
 	Operation(ctx context.Context, id uuid.UUID) (*lcm.Operation, error)
 	Operations(ctx context.Context, page lcm.Page) ([]*lcm.Operation, bool, error)
 	Retry(ctx context.Context, id uuid.UUID) (*lcm.Operation, error)
 	Rollback(ctx context.Context, id uuid.UUID) (*lcm.Operation, error)
+	Fail(ctx context.Context, id uuid.UUID) (*lcm.Operation, error)
 }
 
 // VimRegistry is what the server needs of VIMs. *[lcm.VimRegistry] has it.

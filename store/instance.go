@@ -34,6 +34,7 @@ type instanceRow struct {
 	Extensions                []byte
 	VnfConfigurableProperties []byte
 	ActiveOperationID         uuid.NullUUID `db:"active_operation_id"`
+	Deployed                  bool
 }
 
 func (r *instanceRow) instance() (*lcm.VnfInstance, error) {
@@ -49,6 +50,7 @@ func (r *instanceRow) instance() (*lcm.VnfInstance, error) {
 		VnfdVersion:        r.VnfdVersion,
 		InstantiationState: r.InstantiationState,
 		ActiveOperationID:  r.ActiveOperationID,
+		Deployed:           r.Deployed,
 		Version:            r.Version,
 		CreatedAt:          r.CreatedAt,
 		UpdatedAt:          r.UpdatedAt,
@@ -107,7 +109,8 @@ func instance(ctx context.Context, q querier, id uuid.UUID) (*lcm.VnfInstance, e
 	const query = `
 		SELECT i.id, i.created_at, i.updated_at, i.version, i.name, i.description, i.vnfd_id, i.vnf_pkg_id, i.provider,
 			i.product_name, i.software_version, i.vnfd_version, i.instantiation_state, i.instantiated_vnf_info,
-			i.vim_connection_info, i.metadata, i.extensions, i.vnf_configurable_properties, o.id AS active_operation_id
+			i.vim_connection_info, i.metadata, i.extensions, i.vnf_configurable_properties, o.id AS active_operation_id,
+			i.deployment IS NOT NULL AS deployed
 		FROM vnf_instances i
 		LEFT JOIN vnf_lcm_op_occs o ON o.vnf_instance_id = i.id AND o.state NOT IN ('COMPLETED', 'ROLLED_BACK', 'FAILED')
 		WHERE i.id = @id`
@@ -131,7 +134,8 @@ func (s *Store) Instances(ctx context.Context, asked lcm.Page) ([]*lcm.VnfInstan
 		SELECT i.id, i.created_at, i.updated_at, i.version, i.name, i.description, i.vnfd_id, i.vnf_pkg_id, i.provider,
 			i.product_name, i.software_version, i.vnfd_version, i.instantiation_state, NULL::jsonb AS instantiated_vnf_info,
 			NULL::jsonb AS vim_connection_info, NULL::jsonb AS metadata, NULL::jsonb AS extensions,
-			NULL::jsonb AS vnf_configurable_properties, o.id AS active_operation_id
+			NULL::jsonb AS vnf_configurable_properties, o.id AS active_operation_id,
+			i.deployment IS NOT NULL AS deployed
 		FROM vnf_instances i
 		LEFT JOIN vnf_lcm_op_occs o ON o.vnf_instance_id = i.id AND o.state NOT IN ('COMPLETED', 'ROLLED_BACK', 'FAILED')
 		WHERE (i.created_at, i.id) > (@after, @id)
@@ -157,9 +161,10 @@ func after(microseconds int64, id uuid.UUID) pgx.NamedArgs {
 // DeleteInstance implements [lcm.InstanceStore].
 func (s *Store) DeleteInstance(ctx context.Context, id uuid.UUID) error {
 	return s.InTx(ctx, func(tx pgx.Tx) error {
-		const lock = `SELECT instantiation_state FROM vnf_instances WHERE id = $1 FOR UPDATE`
+		const lock = `SELECT instantiation_state, deployment IS NOT NULL FROM vnf_instances WHERE id = $1 FOR UPDATE`
 		var state lcm.InstantiationState
-		err := tx.QueryRow(ctx, lock, id).Scan(&state)
+		var deployed bool
+		err := tx.QueryRow(ctx, lock, id).Scan(&state, &deployed)
 		if errors.Is(err, pgx.ErrNoRows) {
 			return instanceNotFound(id)
 		}
@@ -178,6 +183,10 @@ func (s *Store) DeleteInstance(ctx context.Context, id uuid.UUID) error {
 		}
 		if deleted.RowsAffected() == 0 {
 			return &lcm.Conflict{Detail: fmt.Sprintf("VNF instance %s has an operation that is not over", id)}
+		}
+		if deployed {
+			return &lcm.Conflict{Detail: fmt.Sprintf(
+				"a failed operation may have left resources of VNF instance %s in the VIM: terminate it before it is deleted", id)}
 		}
 		return nil
 	})

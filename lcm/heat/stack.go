@@ -78,10 +78,13 @@ func (d *Driver) find(ctx context.Context, deployment *lcm.Deployment) (*stack, 
 	err := d.do(ctx, deployment.Vim, call{
 		method: http.MethodGet, path: []string{"stacks"}, query: url.Values{"name": {deployment.StackName}}, ok: []int{http.StatusOK},
 	}, &answer)
-	if err != nil || len(answer.Stacks) == 0 {
-		return nil, err
+	for i := range answer.Stacks {
+		// For some seconds Heat lists a stack that it has deleted.
+		if answer.Stacks[i].Status != "DELETE_COMPLETE" {
+			return &answer.Stacks[i], nil
+		}
 	}
-	return &answer.Stacks[0], nil
+	return nil, err
 }
 
 // body is what Heat takes to make or change a stack. Files come from the package alone.
@@ -143,7 +146,7 @@ func beingDeleted(deployment *lcm.Deployment) error {
 		Err: fmt.Errorf("the former stack %s is still being deleted", deployment.StackName)}
 }
 
-// Update brings a stack to its deployment. It returns when Heat has begun: until then the status is that of the stack before.
+// Update implements [lcm.InfraDriver]. It returns when Heat has begun: until then the status is that of the stack before.
 func (d *Driver) Update(ctx context.Context, deployment *lcm.Deployment) error {
 	before, err := d.read(ctx, deployment)
 	if err != nil {
@@ -333,4 +336,16 @@ func (d *Driver) Resources(ctx context.Context, deployment *lcm.Deployment) ([]l
 		})
 	}
 	return slices.Clip(resources), nil
+}
+
+// MarkUnhealthy implements [lcm.InfraDriver].
+func (d *Driver) MarkUnhealthy(ctx context.Context, deployment *lcm.Deployment, resource lcm.Resource, reason string) error {
+	err := d.do(ctx, deployment.Vim, call{
+		method: http.MethodPatch, path: []string{"stacks", resource.StackName, resource.StackID, "resources", resource.Name},
+		body: map[string]any{"mark_unhealthy": true, "resource_status_reason": reason}, ok: []int{http.StatusOK},
+	}, nil)
+	if refusedWith(err, http.StatusNotFound) {
+		return nil
+	}
+	return err
 }

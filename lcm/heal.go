@@ -1,0 +1,141 @@
+package lcm
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/google/uuid"
+)
+
+// healStorageParam is the attribute of additionalParams that keeps the volumes of healed VNFCs when it is false.
+const healStorageParam = "tacker_extension_heal_include_block_storage"
+
+// Heal starts to heal a VNF, SOL003 5.4.9: the VNFCs that the request names, or the whole VNF.
+func (m *Manager) Heal(ctx context.Context, id uuid.UUID, params json.RawMessage) (*Operation, error) {
+	request, err := decode[HealRequest](params)
+	if err != nil {
+		return nil, err
+	}
+	instance, err := m.instantiated(ctx, id)
+	if err != nil {
+		return nil, err
+	}
+	for i, vnfc := range request.VnfcInstanceID {
+		if _, ok := findVnfc(instance.InstantiatedVnfInfo, vnfc); !ok {
+			return nil, &InvalidRequest{fmt.Sprintf("/vnfcInstanceId/%d", i),
+				fmt.Sprintf("Vnfc id %s not present in vnf instance %s", vnfc, id)}
+		}
+	}
+	return m.start(ctx, instance, OpHeal, params)
+}
+
+func findVnfc(info *InstantiatedVnfInfo, id string) (VnfcResourceInfo, bool) {
+	i := slices.IndexFunc(info.VnfcResourceInfo, func(vnfc VnfcResourceInfo) bool { return vnfc.ID == id })
+	if i < 0 {
+		return VnfcResourceInfo{}, false
+	}
+	return info.VnfcResourceInfo[i], true
+}
+
+// healing is how HEAL is carried out: VNFCs are marked and replaced by Heat in place; the whole VNF is deleted and made again.
+func healing(planner *planner) func(*Run) (plan, error) {
+	parts := reshaping(planner, func(ctx context.Context, run *Run) (*change, error) {
+		wanted := keepShape(run)
+		request, err := decode[HealRequest](run.Request)
+		if err != nil {
+			return nil, err
+		}
+		wanted.reason = request.Cause
+		if wanted.reason == "" {
+			wanted.reason = "healing"
+		}
+		wanted.unhealthy, err = planner.ailing(ctx, run, request)
+		return wanted, err
+	})
+	driver := planner.driver
+	whole := plan{
+		steps: []Step{
+			{Name: stepPlan, Do: planner.planChange(func(_ context.Context, run *Run) (*change, error) { return keepShape(run), nil })},
+			{Name: "delete_stack", Do: deleteStack(driver)},
+			{Name: stepCreateStack, Do: createAgain(driver)},
+			{Name: "await_stack", Do: awaitStack(driver, stepCreateStack)},
+			{Name: stepReadResources, Do: planner.readTarget},
+		},
+		finish: finishChange,
+	}
+	return func(run *Run) (plan, error) {
+		request, err := decode[HealRequest](run.Request)
+		if err != nil || len(request.VnfcInstanceID) > 0 {
+			return parts, err
+		}
+		return whole, nil
+	}
+}
+
+// keepShape asks for the VNF as it is.
+func keepShape(run *Run) *change {
+	return &change{request: run.Deployment.Request, levels: levelsOf(run.Instance.InstantiatedVnfInfo)}
+}
+
+// ailing are the resources of the VNFCs to be healed: their servers, and their volumes unless the request keeps them. A server whose
+// volume is part of its own definition can only be replaced together with it.
+func (p *planner) ailing(ctx context.Context, run *Run, request *HealRequest) ([]Resource, error) {
+	resources, err := p.driver.Resources(ctx, run.Deployment)
+	if err != nil {
+		return nil, err
+	}
+	info := run.Instance.InstantiatedVnfInfo
+	ids := map[string]bool{}
+	for _, id := range request.VnfcInstanceID {
+		vnfc, ok := findVnfc(info, id)
+		if !ok {
+			continue
+		}
+		ids[vnfc.ComputeResource.ResourceID] = true
+		for _, storage := range info.VirtualStorageResourceInfo {
+			if slices.Contains(vnfc.StorageResourceIDs, storage.ID) && includesStorage(request) {
+				ids[storage.StorageResource.ResourceID] = true
+			}
+		}
+	}
+	return slices.DeleteFunc(resources, func(resource Resource) bool {
+		return !ids[resource.PhysicalID] || (resource.Type != typeServer && resource.Type != typeVolume)
+	}), nil
+}
+
+func includesStorage(request *HealRequest) bool {
+	value, ok := request.AdditionalParams[healStorageParam]
+	return !ok || !strings.EqualFold(fmt.Sprint(value), "false")
+}
+
+// deleteStack deletes the stack and waits until it is gone; what it was made from is kept.
+func deleteStack(driver InfraDriver) action {
+	remove := removeStack(driver)
+	return func(ctx context.Context, run *Run) (Result, error) {
+		kept := *run.Deployment
+		result, err := remove(ctx, run)
+		kept.StackID = ""
+		if run.Deployment == nil {
+			run.Deployment = &kept
+		}
+		return result, err
+	}
+}
+
+// createAgain makes the stack of the target.
+func createAgain(driver InfraDriver) action {
+	return func(ctx context.Context, run *Run) (Result, error) {
+		next, err := target(run)
+		if err != nil {
+			return Result{}, err
+		}
+		next.StackID = ""
+		if run.Deployment.StackID, err = driver.Create(ctx, next); err != nil {
+			return Result{}, err
+		}
+		return Done(nil), nil
+	}
+}

@@ -1,0 +1,219 @@
+package lcm
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"net/http"
+	"slices"
+)
+
+// Names of the steps of an operation that changes existing resources.
+const (
+	stepPlan        = "plan"
+	stepUpdateStack = "update_stack"
+)
+
+// change is what an operation makes of a VNF that has resources.
+type change struct {
+	request   *InstantiateRequest // what the VNF is to look as if made from
+	levels    map[string]int      // by aspect
+	unhealthy []Resource          // resources to be made anew, or members of a group that have to be the ones that go
+	reason    string              // why they are
+}
+
+// changePlan is the output of the first step of a reshaping operation.
+type changePlan struct {
+	Target    *Deployment `json:"target"`
+	Unhealthy []Resource  `json:"unhealthy,omitempty"`
+	Reason    string      `json:"reason,omitempty"`
+}
+
+// reshaping is how every operation that changes existing resources is carried out: the deployment is computed anew, what has to be
+// replaced or to go is marked unhealthy, and Heat brings the stack to its new shape.
+func reshaping(planner *planner, compute func(context.Context, *Run) (*change, error)) plan {
+	driver := planner.driver
+	return plan{
+		steps: []Step{
+			{Name: stepPlan, Do: planner.planChange(compute)},
+			{Name: "mark_unhealthy", Do: markUnhealthy(driver)},
+			{Name: stepUpdateStack, Do: updateStack(driver, target), Undo: []Step{
+				{Name: "mark_additions", Do: markAdditions(driver)},
+				{Name: "restore_stack", Do: updateStack(driver, current)},
+				{Name: "await_stack", Do: awaitStack(driver, "")},
+			}},
+			{Name: "await_stack", Do: awaitStack(driver, stepUpdateStack)},
+			{Name: stepReadResources, Do: planner.readTarget},
+		},
+		finish: finishChange,
+	}
+}
+
+func (p *planner) planChange(compute func(context.Context, *Run) (*change, error)) action {
+	return func(ctx context.Context, run *Run) (Result, error) {
+		wanted, err := compute(ctx, run)
+		if err != nil {
+			return Result{}, err
+		}
+		next, err := p.plan(ctx, run.Instance, wanted.request, wanted.levels)
+		if err != nil {
+			return Result{}, err
+		}
+		next.StackID, next.VimConnectionInfo = run.Deployment.StackID, run.Deployment.VimConnectionInfo
+		return Done(changePlan{Target: next, Unhealthy: wanted.unhealthy, Reason: wanted.reason}), nil
+	}
+}
+
+// current is the deployment that the VNF has had before the operation, target the one that it is to have.
+func current(run *Run) (*Deployment, error) { return run.Deployment, nil }
+
+func target(run *Run) (*Deployment, error) {
+	var planned changePlan
+	if err := run.Output(stepPlan, &planned); err != nil {
+		return nil, err
+	}
+	planned.Target.Vim = run.Deployment.Vim
+	return planned.Target, nil
+}
+
+// settled answers nil when Heat does nothing with the stack: a change on top of one that is under way would supersede it halfway.
+func settled(ctx context.Context, driver InfraDriver, run *Run) (*Result, error) {
+	status, err := driver.Status(ctx, run.Deployment)
+	switch {
+	case err != nil:
+		return nil, err
+	case status.Phase == StackInProgress:
+		wait := Wait(fmt.Sprintf("stack %s is %s_IN_PROGRESS", run.Deployment.StackName, status.Action))
+		return &wait, nil
+	case status.Phase == StackAbsent:
+		return nil, &Failure{Title: "Stack is gone", Status: http.StatusConflict, Detail: fmt.Sprintf(
+			"stack %s does not exist any more: somebody has deleted it; heal the whole VNF, or terminate it", run.Deployment.StackName)}
+	}
+	return nil, nil
+}
+
+func markUnhealthy(driver InfraDriver) action {
+	return func(ctx context.Context, run *Run) (Result, error) {
+		if wait, err := settled(ctx, driver, run); wait != nil || err != nil {
+			return orNothing(wait), err
+		}
+		var planned changePlan
+		if err := run.Output(stepPlan, &planned); err != nil {
+			return Result{}, err
+		}
+		for _, resource := range planned.Unhealthy {
+			if err := driver.MarkUnhealthy(ctx, run.Deployment, resource, planned.Reason); err != nil {
+				return Result{}, err
+			}
+		}
+		return Done(nil), nil
+	}
+}
+
+func orNothing(result *Result) Result {
+	if result == nil {
+		return Result{}
+	}
+	return *result
+}
+
+// markAdditions makes Heat remove, when it goes back to the former shape, exactly the members that have come since.
+func markAdditions(driver InfraDriver) action {
+	return func(ctx context.Context, run *Run) (Result, error) {
+		if wait, err := settled(ctx, driver, run); wait != nil || err != nil {
+			return orNothing(wait), err
+		}
+		resources, err := driver.Resources(ctx, run.Deployment)
+		if err != nil {
+			return Result{}, err
+		}
+		known := map[string]bool{}
+		for _, vnfc := range run.Instance.InstantiatedVnfInfo.VnfcResourceInfo {
+			known[stackOf(vnfc)] = true
+		}
+		for aspect := range run.Deployment.ScaleLevels {
+			for _, member := range members(resources, aspect) {
+				if known[member.PhysicalID] {
+					continue
+				}
+				if err := driver.MarkUnhealthy(ctx, run.Deployment, member, "rolled back"); err != nil {
+					return Result{}, err
+				}
+			}
+		}
+		return Done(nil), nil
+	}
+}
+
+// updateStack asks Heat to bring the stack to a deployment. Asked twice, Heat finds nothing left to do the second time.
+func updateStack(driver InfraDriver, choose func(*Run) (*Deployment, error)) action {
+	return func(ctx context.Context, run *Run) (Result, error) {
+		if wait, err := settled(ctx, driver, run); wait != nil || err != nil {
+			return orNothing(wait), err // under way: an update whose answer, or whose commit, was lost
+		}
+		deployment, err := choose(run)
+		if err != nil {
+			return Result{}, err
+		}
+		return Done(nil), driver.Update(ctx, deployment)
+	}
+}
+
+// readTarget learns what the VNF consists of now.
+func (p *planner) readTarget(ctx context.Context, run *Run) (Result, error) {
+	deployment, err := target(run)
+	if err != nil {
+		return Result{}, err
+	}
+	return p.read(ctx, run, deployment)
+}
+
+func finishChange(run *Run) error {
+	deployment, err := target(run)
+	if err != nil {
+		return err
+	}
+	deployment.StackID = run.Deployment.StackID // that of a VNF healed as a whole is new
+	info := &InstantiatedVnfInfo{}
+	if err := run.Output(stepReadResources, info); err != nil {
+		return err
+	}
+	before := run.Instance.InstantiatedVnfInfo
+	run.Operation.ResourceChanges = resourceChanges(before, info)
+	run.Instance.InstantiatedVnfInfo = info
+	run.Deployment = deployment
+	return nil
+}
+
+// members returns the members of an aspect's scaling group, oldest first.
+func members(resources []Resource, aspect string) []Resource {
+	var group string
+	for _, resource := range resources {
+		if resource.Name == aspect && isGroup(resource.Type) {
+			group = resource.PhysicalID
+		}
+	}
+	var found []Resource
+	for _, resource := range resources {
+		if group != "" && resource.StackID == group {
+			found = append(found, resource)
+		}
+	}
+	slices.SortFunc(found, func(a, b Resource) int {
+		return cmp.Or(a.CreatedAt.Compare(b.CreatedAt), cmp.Compare(a.Name, b.Name))
+	})
+	return found
+}
+
+func isGroup(resourceType string) bool {
+	return resourceType == "OS::Heat::AutoScalingGroup" || resourceType == "OS::Heat::ResourceGroup"
+}
+
+// levelsOf returns the scale levels that an instance has.
+func levelsOf(info *InstantiatedVnfInfo) map[string]int {
+	levels := make(map[string]int, len(info.ScaleStatus))
+	for _, scale := range info.ScaleStatus {
+		levels[scale.AspectID] = scale.ScaleLevel
+	}
+	return levels
+}

@@ -1,0 +1,281 @@
+package lcm_test
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"testing"
+
+	"vnfm/lcm"
+	"vnfm/lcm/heat/heattest"
+)
+
+// instantiated is an instance that runs.
+func (b *bench) instantiated() *lcm.VnfInstance {
+	b.t.Helper()
+	instance := b.instance()
+	operation, err := b.manager.Instantiate(b.t.Context(), instance.ID, b.request())
+	if err != nil {
+		b.t.Fatal(err)
+	}
+	b.expect(b.follow(b.engine(b.db), operation.ID), lcm.StateCompleted)
+	return b.read(instance)
+}
+
+func (b *bench) read(instance *lcm.VnfInstance) *lcm.VnfInstance {
+	b.t.Helper()
+	read, err := b.manager.Instance(b.t.Context(), instance.ID)
+	if err != nil {
+		b.t.Fatal(err)
+	}
+	return read
+}
+
+// servers are the Nova ids of a VDU's VNFCs, by VNFC id.
+func servers(instance *lcm.VnfInstance, vdu string) map[string]string {
+	found := map[string]string{}
+	for _, vnfc := range instance.InstantiatedVnfInfo.VnfcResourceInfo {
+		if vnfc.VduID == vdu {
+			found[vnfc.ID] = vnfc.ComputeResource.ResourceID
+		}
+	}
+	return found
+}
+
+// run carries out an operation of the given type and request, in a process that dies before the given commit, and another one.
+func (b *bench) run(instance *lcm.VnfInstance, task, request string, kill int) *lcm.Operation {
+	b.t.Helper()
+	start := b.manager.Scale
+	switch task {
+	case "heal":
+		start = b.manager.Heal
+	case "terminate":
+		start = b.manager.Terminate
+	}
+	operation, err := start(b.t.Context(), instance.ID, json.RawMessage(request))
+	if err != nil {
+		b.t.Fatal(err)
+	}
+	if kill >= 0 {
+		_, _ = b.engine(&dying{b.db, kill}).Run(b.t.Context(), operation.ID)
+	}
+	return b.follow(b.engine(b.db), operation.ID)
+}
+
+func TestScaleOutAndInWithDeathBeforeEveryCommit(t *testing.T) {
+	t.Parallel()
+	for kill := -1; kill < 13; kill++ {
+		t.Run(fmt.Sprintf("commit %d", kill+1), func(t *testing.T) {
+			t.Parallel()
+			b := setup(t)
+			instance := b.instantiated()
+			first := servers(instance, "worker")
+
+			out := b.run(instance, "scale", `{"type": "SCALE_OUT", "aspectId": "worker_group", "numberOfSteps": "2"}`, kill)
+			b.expect(out, lcm.StateCompleted)
+			instance = b.read(instance)
+			all := servers(instance, "worker")
+			if len(all) != 3 || instance.InstantiatedVnfInfo.ScaleStatus[0].ScaleLevel != 2 {
+				t.Fatalf("after scaling out: %d workers, %+v", len(all), instance.InstantiatedVnfInfo.ScaleStatus)
+			}
+			for id, server := range first {
+				if all[id] != server {
+					t.Errorf("the worker %s that was there is %q now", id, all[id])
+				}
+			}
+			if added := len(out.ResourceChanges.AffectedVnfcs); added != 2 {
+				t.Errorf("%d VNFCs affected, want the 2 new ones", added)
+			}
+
+			in := b.run(instance, "scale", `{"type": "SCALE_IN", "aspectId": "worker_group"}`, kill)
+			b.expect(in, lcm.StateCompleted)
+			left := servers(b.read(instance), "worker")
+			if len(left) != 2 {
+				t.Fatalf("after scaling in: %d workers", len(left))
+			}
+			b.expect(b.run(instance, "terminate", `{"terminationType": "FORCEFUL"}`, -1), lcm.StateCompleted)
+			b.leaveNothing()
+		})
+	}
+}
+
+func TestHealVnfcWithDeathBeforeEveryCommit(t *testing.T) {
+	t.Parallel()
+	for kill := -1; kill < 13; kill++ {
+		t.Run(fmt.Sprintf("commit %d", kill+1), func(t *testing.T) {
+			t.Parallel()
+			b := setup(t)
+			instance := b.instantiated()
+			before := servers(instance, "controller")
+			others := servers(instance, "worker")
+			for id := range before {
+				healed := b.run(instance, "heal", `{"cause": "ill", "vnfcInstanceId": "`+id+`"}`, kill)
+				b.expect(healed, lcm.StateCompleted)
+				instance = b.read(instance)
+				if now := servers(instance, "controller"); now[id] == before[id] || now[id] == "" {
+					t.Errorf("the healed VNFC %s is on server %q, and was on %q", id, now[id], before[id])
+				}
+			}
+			for id, server := range servers(instance, "worker") {
+				if others[id] != server {
+					t.Errorf("another VNFC was replaced")
+				}
+			}
+			b.expect(b.run(instance, "terminate", `{"terminationType": "FORCEFUL"}`, -1), lcm.StateCompleted)
+			b.leaveNothing()
+		})
+	}
+}
+
+func TestHealWholeVnfWithDeathBeforeEveryCommit(t *testing.T) {
+	t.Parallel()
+	for kill := -1; kill < 13; kill++ {
+		t.Run(fmt.Sprintf("commit %d", kill+1), func(t *testing.T) {
+			t.Parallel()
+			b := setup(t)
+			instance := b.instantiated()
+			b.expect(b.run(instance, "scale", `{"type": "SCALE_OUT", "aspectId": "worker_group"}`, -1), lcm.StateCompleted)
+			before := servers(b.read(instance), "worker")
+			b.expect(b.run(instance, "heal", `{}`, kill), lcm.StateCompleted)
+			after := servers(b.read(instance), "worker")
+			if len(after) != 2 {
+				t.Fatalf("%d workers after healing, want 2 as before", len(after))
+			}
+			for id := range before {
+				if _, same := after[id]; same {
+					t.Errorf("VNFC %s was not made anew", id)
+				}
+			}
+			b.expect(b.run(instance, "terminate", `{"terminationType": "FORCEFUL"}`, -1), lcm.StateCompleted)
+			b.leaveNothing()
+		})
+	}
+}
+
+func TestScaleOutCanBeRolledBackAndRetried(t *testing.T) {
+	t.Parallel()
+	for _, way := range []string{"rollback", "retry", "fail"} {
+		t.Run(way, func(t *testing.T) {
+			t.Parallel()
+			b := setup(t)
+			instance := b.instantiated()
+			before := servers(instance, "worker")
+			b.cloud.FailResource(heattest.ResourceFault{Type: "OS::Nova::Server", Action: "CREATE", Times: 1, Reason: "No valid host was found."})
+			failed := b.run(instance, "scale", `{"type": "SCALE_OUT", "aspectId": "worker_group"}`, -1)
+			b.expect(failed, lcm.StateFailedTemp)
+			var err error
+			switch way {
+			case "rollback":
+				_, err = b.manager.Rollback(t.Context(), failed.ID)
+			case "retry":
+				_, err = b.manager.Retry(t.Context(), failed.ID)
+			case "fail":
+				_, err = b.manager.Fail(t.Context(), failed.ID)
+			}
+			if err != nil {
+				t.Fatal(err)
+			}
+			ended := b.follow(b.engine(b.db), failed.ID)
+			now := servers(b.read(instance), "worker")
+			switch way {
+			case "rollback":
+				b.expect(ended, lcm.StateRolledBack)
+				for id, server := range before {
+					if now[id] != server || len(now) != len(before) {
+						t.Errorf("after the rollback: %v, want %v", now, before)
+					}
+				}
+				if left := len(serversIn(b)); left != 2 {
+					t.Errorf("%d servers in the cloud after the rollback, want 2", left)
+				}
+			case "retry":
+				b.expect(ended, lcm.StateCompleted)
+				if len(now) != 2 {
+					t.Errorf("%d workers after the retry", len(now))
+				}
+			case "fail":
+				b.expect(ended, lcm.StateFailed)
+				// The next operation mends what was left.
+				b.expect(b.run(instance, "scale", `{"type": "SCALE_OUT", "aspectId": "worker_group"}`, -1), lcm.StateCompleted)
+			}
+			b.expect(b.run(instance, "terminate", `{"terminationType": "FORCEFUL"}`, -1), lcm.StateCompleted)
+			b.leaveNothing()
+		})
+	}
+}
+
+func serversIn(b *bench) []heattest.Item {
+	return slices.DeleteFunc(b.cloud.Leaks(), func(item heattest.Item) bool { return item.Kind != "server" })
+}
+
+func TestGivenUpInstantiationIsCleanedUpByTerminate(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	instance := b.instance()
+	b.cloud.FailResource(heattest.ResourceFault{Type: "OS::Nova::Server", Action: "CREATE", Reason: "No valid host was found."})
+	operation, err := b.manager.Instantiate(t.Context(), instance.ID, b.request())
+	if err != nil {
+		t.Fatal(err)
+	}
+	b.expect(b.follow(b.engine(b.db), operation.ID), lcm.StateFailedTemp)
+	if _, err := b.manager.Fail(t.Context(), operation.ID); err != nil {
+		t.Fatal(err)
+	}
+	if !b.read(instance).Deployed {
+		t.Error("the instance does not say that resources remain")
+	}
+	if err := b.manager.DeleteInstance(t.Context(), instance.ID); !errors.As(err, new(*lcm.Conflict)) {
+		t.Errorf("deletion with resources left: %v", err)
+	}
+	b.expect(b.run(instance, "terminate", `{"terminationType": "FORCEFUL"}`, -1), lcm.StateCompleted)
+	b.leaveNothing()
+	if err := b.manager.DeleteInstance(t.Context(), instance.ID); err != nil {
+		t.Error(err)
+	}
+}
+
+func TestStackThatSomebodyDeleted(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	instance := b.instantiated()
+	run := &lcm.Deployment{StackName: "vnf-" + instance.ID.String()}
+	access, err := b.vims.Access(t.Context(), instance.VimConnectionInfo)
+	if err != nil {
+		t.Fatal(err)
+	}
+	run.Vim = access
+	if err := b.driver.Delete(t.Context(), run); err != nil {
+		t.Fatal(err)
+	}
+	failed := b.run(instance, "scale", `{"type": "SCALE_OUT", "aspectId": "worker_group"}`, -1)
+	b.expect(failed, lcm.StateFailedTemp)
+	if _, err := b.manager.Fail(t.Context(), failed.ID); err != nil {
+		t.Fatal(err)
+	}
+	b.expect(b.run(instance, "heal", `{}`, -1), lcm.StateCompleted)
+	b.expect(b.run(instance, "terminate", `{"terminationType": "FORCEFUL"}`, -1), lcm.StateCompleted)
+	b.leaveNothing()
+}
+
+func TestScaleAndHealRequestsThatCannotBeRight(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	instance := b.instantiated()
+	for _, row := range []struct{ name, task, request, attribute string }{
+		{"aspect", "scale", `{"type": "SCALE_OUT", "aspectId": "none"}`, "/aspectId"},
+		{"too far out", "scale", `{"type": "SCALE_OUT", "aspectId": "worker_group", "numberOfSteps": 3}`, "/numberOfSteps"},
+		{"too far in", "scale", `{"type": "SCALE_IN", "aspectId": "worker_group"}`, "/numberOfSteps"},
+		{"VNFC", "heal", `{"vnfcInstanceId": ["none"]}`, "/vnfcInstanceId/0"},
+	} {
+		start := b.manager.Scale
+		if row.task == "heal" {
+			start = b.manager.Heal
+		}
+		_, err := start(t.Context(), instance.ID, json.RawMessage(row.request))
+		var invalid *lcm.InvalidRequest
+		if !errors.As(err, &invalid) || invalid.Attribute != row.attribute {
+			t.Errorf("%s: got %v, want a refusal of %s", row.name, err, row.attribute)
+		}
+	}
+}

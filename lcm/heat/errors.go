@@ -21,6 +21,11 @@ func loginError(access lcm.VimAccess, err error) error {
 		return &lcm.Rejected{Peer: identity(access), Status: http.StatusUnauthorized,
 			Detail: fmt.Sprintf("the credentials of user %q for project %q are refused", access.Username, access.Project)}
 	}
+	var syntax *json.SyntaxError
+	var kind *json.UnmarshalTypeError
+	if errors.As(err, &syntax) || errors.As(err, &kind) {
+		return &lcm.Rejected{Peer: identity(access), Status: http.StatusBadGateway, Detail: "what answers there is no Keystone"}
+	}
 	return callError(identity(access), err)
 }
 
@@ -35,7 +40,11 @@ func callError(peer string, err error) error {
 			answer.Actual == http.StatusRequestTimeout {
 			return &lcm.Unavailable{Peer: peer, Err: errors.New(strings.TrimSuffix(status+": "+words, ": "))}
 		}
-		return &lcm.Rejected{Peer: peer, Status: answer.Actual, Detail: cmp.Or(words, "it answers "+status+" without a reason")}
+		refusal := &lcm.Rejected{Peer: peer, Status: answer.Actual, Detail: cmp.Or(words, "it answers "+status+" without a reason")}
+		if answer.Actual < http.StatusBadRequest { // a redirection, or the page of something else
+			refusal.Status = http.StatusBadGateway
+		}
+		return refusal
 	}
 	if errors.Is(err, context.Canceled) {
 		return err

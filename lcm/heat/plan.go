@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"math"
 	"slices"
 	"strconv"
 	"strings"
@@ -53,7 +54,11 @@ func (d *Driver) Plan(_ context.Context, request lcm.PlanRequest) (*lcm.Deployme
 		return nil, err
 	}
 	template := hot.Top
-	if setCapacities(top, parameters, request) {
+	changed, err := setCapacities(top, parameters, request)
+	if err != nil {
+		return nil, err
+	}
+	if changed {
 		if template, err = encode(top); err != nil {
 			return nil, fmt.Errorf("write template %s: %w", hot.TopName, err)
 		}
@@ -86,11 +91,12 @@ func encode(node *yaml.Node) ([]byte, error) {
 }
 
 // setCapacities gives every scaling group the size that the scale levels mean, and reports whether the template has changed. Existing
-// packages hold literal capacities, those of the default instantiation level.
-func setCapacities(top *yaml.Node, parameters map[string]any, request lcm.PlanRequest) (changed bool) {
+// packages hold literal capacities, those of the default instantiation level. A size that the templates cannot have is an
+// *[lcm.InvalidRequest]: the VNF would be of another size than it says.
+func setCapacities(top *yaml.Node, parameters map[string]any, request lcm.PlanRequest) (changed bool, err error) {
 	declared := userdata.Parameters(top)
 	for _, aspect := range request.Flavour.Aspects {
-		size, ok := groupSize(request, aspect.Name)
+		size, usual, ok := groupSize(request, aspect.Name)
 		if !ok {
 			continue
 		}
@@ -98,11 +104,38 @@ func setCapacities(top *yaml.Node, parameters map[string]any, request lcm.PlanRe
 			parameters[name] = size
 			continue
 		}
-		if setCapacity(userdata.Child(userdata.Child(top, "resources"), aspect.Name), size) {
+		group := userdata.Child(userdata.Child(top, "resources"), aspect.Name)
+		if group == nil && size != usual {
+			return false, wrongSize("the templates of flavour %s have no scaling group %s, whose size is to be %d and not the usual %d",
+				request.Flavour.ID, aspect.Name, size, usual)
+		}
+		if least, most := limits(group); size < least || size > most {
+			return false, wrongSize("the scaling group %s of flavour %s is to have %d members, but its template allows %d to %d",
+				aspect.Name, request.Flavour.ID, size, least, most)
+		}
+		if setCapacity(group, size) {
 			changed = true
 		}
 	}
-	return changed
+	return changed, nil
+}
+
+func wrongSize(format string, args ...any) error {
+	return &lcm.InvalidRequest{Attribute: "/instantiationLevelId", Detail: fmt.Sprintf(format, args...)}
+}
+
+// limits returns how many members a scaling group may have, as far as its template says so in numbers.
+func limits(group *yaml.Node) (least, most int) {
+	properties := userdata.Child(group, "properties")
+	number := func(key string, otherwise int) int {
+		if limit := userdata.Child(properties, key); limit != nil && limit.Kind == yaml.ScalarNode {
+			if value, err := strconv.Atoi(limit.Value); err == nil {
+				return value
+			}
+		}
+		return otherwise
+	}
+	return number("min_size", 0), number("max_size", math.MaxInt)
 }
 
 // capacityKeys are the properties with the number of members, by the type of the scaling group.
@@ -122,17 +155,20 @@ func setCapacity(group *yaml.Node, size int) bool {
 	case capacity.Kind != yaml.ScalarNode, capacity.Value == value.Value:
 		return false
 	default:
-		*capacity = *value
+		capacity.Value, capacity.Tag, capacity.Style = value.Value, value.Tag, 0
 	}
 	return true
 }
 
-// groupSize is the number of members of an aspect's group: as many as there are instances of a VDU that the aspect scales.
-func groupSize(request lcm.PlanRequest, aspect string) (int, bool) {
-	for _, deltas := range request.Flavour.AspectDeltas {
+// groupSize is the number of members of an aspect's group, as many as there are instances of a VDU that the aspect scales: now, and
+// usually, that is at the default instantiation level.
+func groupSize(request lcm.PlanRequest, aspect string) (size, usual int, ok bool) {
+	flavour := request.Flavour
+	for _, deltas := range flavour.AspectDeltas {
 		if deltas.Aspect == aspect {
-			return request.Flavour.VduCount(deltas.Vdu, request.ScaleLevels, request.Request.InstantiationLevelID), true
+			size = flavour.VduCount(deltas.Vdu, request.ScaleLevels, request.Request.InstantiationLevelID)
+			return size, flavour.VduCount(deltas.Vdu, nil, ""), true
 		}
 	}
-	return 0, false
+	return 0, 0, false
 }

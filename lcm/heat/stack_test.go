@@ -1,94 +1,25 @@
 package heat
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"net/http"
 	"strings"
 	"testing"
 	"time"
-
-	"github.com/google/uuid"
+	"unicode/utf8"
 
 	"vnfm/lcm"
 	"vnfm/lcm/heat/heattest"
-	"vnfm/samples"
-	"vnfm/vnfpkg"
 )
-
-func accessTo(cloud *heattest.Cloud) lcm.VimAccess {
-	account := cloud.Account()
-	return lcm.VimAccess{
-		AuthURL: cloud.AuthURL(), Username: account.User, Password: lcm.Secret(account.Password), Project: account.Project,
-		ProjectDomain: account.Domain, UserDomain: account.Domain,
-	}
-}
-
-// planned is the deployment of the sample package at an instantiation level.
-func planned(t *testing.T, driver *Driver, cloud *heattest.Cloud, level string) *lcm.Deployment {
-	t.Helper()
-	var archive bytes.Buffer
-	if err := vnfpkg.BuildFS(t.Context(), samples.TwoVdu(), &archive); err != nil {
-		t.Fatal(err)
-	}
-	csar, err := vnfpkg.OpenCSAR(bytes.NewReader(archive.Bytes()), int64(archive.Len()), vnfpkg.DefaultLimits())
-	if err != nil {
-		t.Fatal(err)
-	}
-	description, err := csar.Describe(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
-	flavour := description.Vnfd.Flavours["simple"]
-	link := func(network string, cpds ...string) lcm.ExtVirtualLinkData {
-		data := lcm.ExtVirtualLinkData{ID: network, ResourceID: cloud.NetworkID(network)}
-		for _, cpd := range cpds {
-			data.ExtCps = append(data.ExtCps, lcm.VnfExtCpData{CpdID: cpd})
-		}
-		return data
-	}
-	deployment, err := driver.Plan(t.Context(), lcm.PlanRequest{
-		InstanceID: uuid.New(), Package: csar, Flavour: flavour, ScaleLevels: flavour.ScaleLevels(level),
-		Request: &lcm.InstantiateRequest{FlavourID: "simple", InstantiationLevelID: level, ExtVirtualLinks: []lcm.ExtVirtualLinkData{
-			link("net0", "controller_CP1", "worker_CP1"), link("net1", "controller_CP2", "worker_CP2"),
-		}},
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
-	deployment.Vim = accessTo(cloud)
-	return deployment
-}
-
-// await polls until the stack is in a phase.
-func await(t *testing.T, driver *Driver, deployment *lcm.Deployment, phase lcm.StackPhase) lcm.StackStatus {
-	t.Helper()
-	for deadline := time.Now().Add(time.Minute); time.Now().Before(deadline); time.Sleep(20 * time.Millisecond) {
-		status, err := driver.Status(t.Context(), deployment)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if status.Phase == phase {
-			return status
-		}
-	}
-	t.Fatalf("stack does not come to %s", phase)
-	return lcm.StackStatus{}
-}
 
 func TestLevelsDecideHowManyWorkersThereAre(t *testing.T) {
 	t.Parallel()
 	cloud := heattest.Start(t, heattest.Options{})
 	driver := New(Config{})
 	for level, workers := range map[string]int{"": 1, "instantiation_level_2": 2, "instantiation_level_3": 3} {
-		deployment := planned(t, driver, cloud, level)
-		id, err := driver.Create(t.Context(), deployment)
-		if err != nil {
-			t.Fatal(err)
-		}
-		deployment.StackID = id
-		await(t, driver, deployment, lcm.StackComplete)
+		deployment := planned(t, cloud, level)
+		made(t, driver, deployment)
 		resources, err := driver.Resources(t.Context(), deployment)
 		if err != nil {
 			t.Fatal(err)
@@ -97,7 +28,7 @@ func TestLevelsDecideHowManyWorkersThereAre(t *testing.T) {
 		for _, resource := range resources {
 			if resource.Name == "worker" && resource.Type == "OS::Nova::Server" {
 				found++
-				if resource.StackID == id || resource.PhysicalID == "" {
+				if resource.StackID == deployment.StackID || resource.PhysicalID == "" {
 					t.Errorf("worker is in stack %s as %q", resource.StackID, resource.PhysicalID)
 				}
 			}
@@ -112,7 +43,7 @@ func TestCreateAdoptsWhatALostAnswerHasMade(t *testing.T) {
 	t.Parallel()
 	cloud := heattest.Start(t, heattest.Options{})
 	driver := New(Config{})
-	deployment := planned(t, driver, cloud, "")
+	deployment := planned(t, cloud, "")
 	cloud.Inject(heattest.Fault{Method: http.MethodPost, Path: `/stacks$`, Times: 1, LoseReply: true})
 	if _, err := driver.Create(t.Context(), deployment); !errors.As(err, new(*lcm.Unavailable)) {
 		t.Fatalf("lost answer: %v", err)
@@ -141,7 +72,7 @@ func TestFailedStackTellsWhichResourceAndWhyAndCanGoOn(t *testing.T) {
 	t.Parallel()
 	cloud := heattest.Start(t, heattest.Options{})
 	driver := New(Config{})
-	deployment := planned(t, driver, cloud, "")
+	deployment := planned(t, cloud, "")
 	cloud.FailResource(heattest.ResourceFault{Type: "OS::Nova::Server", Name: "worker", Action: "CREATE", Times: 1,
 		Reason: "ResourceInError: Went to status ERROR due to \"Message: No valid host was found.\""})
 	id, err := driver.Create(t.Context(), deployment)
@@ -160,6 +91,13 @@ func TestFailedStackTellsWhichResourceAndWhyAndCanGoOn(t *testing.T) {
 	await(t, driver, deployment, lcm.StackComplete)
 }
 
+// unknownNetwork connects a deployment to a network that does not exist.
+func unknownNetwork(deployment *lcm.Deployment) {
+	nfv, _ := deployment.Parameters["nfv"].(map[string]any)
+	cps, _ := nfv["CP"].(map[string]any)
+	cps["controller_CP1"] = map[string]any{"network": "none-such", "fixed_ips": []any{}}
+}
+
 func TestRefusalsHaveTheVimsWords(t *testing.T) {
 	t.Parallel()
 	for _, row := range []struct {
@@ -168,11 +106,7 @@ func TestRefusalsHaveTheVimsWords(t *testing.T) {
 		words  string
 		passes bool // whether it may pass by itself
 	}{
-		{"network", func(_ *heattest.Cloud, d *lcm.Deployment) {
-			nfv, _ := d.Parameters["nfv"].(map[string]any)
-			cps, _ := nfv["CP"].(map[string]any)
-			cps["controller_CP1"] = map[string]any{"network": "none-such"}
-		}, "none-such", false},
+		{"network", func(_ *heattest.Cloud, d *lcm.Deployment) { unknownNetwork(d) }, "none-such", false},
 		{"password", func(_ *heattest.Cloud, d *lcm.Deployment) { d.Vim.Password = "wrong" }, "credentials", false},
 		{"project", func(_ *heattest.Cloud, d *lcm.Deployment) { d.Vim.Project = "none-such" }, "credentials", false},
 		{"region", func(_ *heattest.Cloud, d *lcm.Deployment) { d.Vim.Region = "Nowhere" }, "Nowhere", false},
@@ -180,6 +114,9 @@ func TestRefusalsHaveTheVimsWords(t *testing.T) {
 		{"Heat answers 503", func(c *heattest.Cloud, _ *lcm.Deployment) {
 			c.Inject(heattest.Fault{Path: `/orchestration/`, Status: http.StatusServiceUnavailable})
 		}, "503", true},
+		{"Heat asks for patience", func(c *heattest.Cloud, _ *lcm.Deployment) {
+			c.Inject(heattest.Fault{Path: `/orchestration/`, Status: http.StatusTooManyRequests})
+		}, "429", true},
 		{"Heat hangs", func(c *heattest.Cloud, _ *lcm.Deployment) {
 			c.Inject(heattest.Fault{Path: `/orchestration/`, Hang: true})
 		}, "cannot be reached", true},
@@ -188,8 +125,8 @@ func TestRefusalsHaveTheVimsWords(t *testing.T) {
 		t.Run(row.name, func(t *testing.T) {
 			t.Parallel()
 			cloud := heattest.Start(t, heattest.Options{})
-			driver := New(Config{Timeout: 300 * time.Millisecond})
-			deployment := planned(t, driver, cloud, "")
+			driver := New(Config{Timeout: 2 * time.Second})
+			deployment := planned(t, cloud, "")
 			row.spoil(cloud, deployment)
 			_, err := driver.Create(t.Context(), deployment)
 			if err == nil || !strings.Contains(err.Error(), row.words) {
@@ -205,34 +142,11 @@ func TestRefusalsHaveTheVimsWords(t *testing.T) {
 	}
 }
 
-func TestTokensAreRenewed(t *testing.T) {
-	t.Parallel()
-	cloud := heattest.Start(t, heattest.Options{})
-	driver := New(Config{})
-	deployment := planned(t, driver, cloud, "")
-	for range 3 {
-		if _, err := driver.Status(t.Context(), deployment); err != nil {
-			t.Fatal(err)
-		}
-		cloud.RevokeTokens()
-	}
-}
-
-func TestRegions(t *testing.T) {
-	t.Parallel()
-	cloud := heattest.Start(t, heattest.Options{})
-	driver := New(Config{})
-	regions, err := driver.Regions(t.Context(), accessTo(cloud))
-	if err != nil || len(regions) != 1 || regions[0] != "RegionOne" {
-		t.Errorf("regions %v, %v", regions, err)
-	}
-}
-
 func TestCancelledCallIsNoFailureOfTheVim(t *testing.T) {
 	t.Parallel()
 	cloud := heattest.Start(t, heattest.Options{})
 	driver := New(Config{})
-	deployment := planned(t, driver, cloud, "")
+	deployment := planned(t, cloud, "")
 	if _, err := driver.Status(t.Context(), deployment); err != nil {
 		t.Fatal(err)
 	}
@@ -240,5 +154,101 @@ func TestCancelledCallIsNoFailureOfTheVim(t *testing.T) {
 	cancel()
 	if _, err := driver.Status(ctx, deployment); !errors.Is(err, context.Canceled) {
 		t.Errorf("cancelled call: %v", err)
+	}
+}
+
+func TestQuotaIsNamedAsTheReason(t *testing.T) {
+	t.Parallel()
+	cloud := heattest.Start(t, heattest.Options{InstanceQuota: 1})
+	driver := New(Config{})
+	deployment := planned(t, cloud, "")
+	id, err := driver.Create(t.Context(), deployment)
+	if err != nil {
+		t.Fatal(err)
+	}
+	deployment.StackID = id
+	status := await(t, driver, deployment, lcm.StackFailed)
+	if !strings.Contains(status.Reason, "Quota exceeded for instances") || !strings.Contains(status.Reason, "(OS::Nova::Server) is CREATE_FAILED") {
+		t.Errorf("reason %q", status.Reason)
+	}
+}
+
+func TestNameOfAStackThatIsBeingDeleted(t *testing.T) {
+	t.Parallel()
+	cloud := heattest.Start(t, heattest.Options{})
+	driver := New(Config{})
+	former := planned(t, cloud, "")
+	made(t, driver, former)
+	cloud.SetDelays(heattest.Delays{"OS::Nova::Server": {Delete: time.Second}})
+	if err := driver.Delete(t.Context(), former); err != nil {
+		t.Fatal(err)
+	}
+	fresh := *former
+	fresh.StackID = ""
+	if _, err := driver.Create(t.Context(), &fresh); !errors.As(err, new(*lcm.Unavailable)) {
+		t.Fatalf("while the former is there: %v", err)
+	}
+	await(t, driver, former, lcm.StackAbsent)
+	made(t, driver, &fresh)
+	if fresh.StackID == former.StackID {
+		t.Error("the stack that was deleted was adopted")
+	}
+	if status, err := driver.Status(t.Context(), former); err != nil || status.Phase != lcm.StackAbsent {
+		t.Errorf("the former is %+v, %v", status, err)
+	}
+	if err := driver.Delete(t.Context(), former); err != nil {
+		t.Fatal(err)
+	}
+	if status, err := driver.Status(t.Context(), &fresh); err != nil || status.Phase != lcm.StackComplete {
+		t.Errorf("the deletion of the former has changed the fresh one: %+v, %v", status, err)
+	}
+}
+
+func TestDeletionThatFailsCanBeRepeated(t *testing.T) {
+	t.Parallel()
+	cloud := heattest.Start(t, heattest.Options{})
+	driver := New(Config{})
+	deployment := planned(t, cloud, "")
+	made(t, driver, deployment)
+	cloud.FailResource(heattest.ResourceFault{Type: "OS::Neutron::Port", Name: "controller_CP1", Action: "DELETE", Times: 1, Reason: "port is in use"})
+	if err := driver.Delete(t.Context(), deployment); err != nil {
+		t.Fatal(err)
+	}
+	status := await(t, driver, deployment, lcm.StackFailed)
+	if status.Action != "DELETE" || !strings.Contains(status.Reason, "port is in use") {
+		t.Errorf("status %+v", status)
+	}
+	if _, err := driver.Create(t.Context(), deployment); !errors.As(err, new(*lcm.Unavailable)) {
+		t.Errorf("creation in place of what cannot be deleted: %v", err)
+	}
+	await(t, driver, deployment, lcm.StackAbsent)
+	if leaks := cloud.Leaks(); len(leaks) > 0 {
+		t.Errorf("left: %+v", leaks)
+	}
+}
+
+func TestStackThatNeverWas(t *testing.T) {
+	t.Parallel()
+	cloud := heattest.Start(t, heattest.Options{})
+	driver := New(Config{})
+	for _, id := range []string{"", "5f3b8e2a-3c53-4a3e-9d8a-2f1b6a0c7d11"} {
+		deployment := planned(t, cloud, "")
+		deployment.StackID = id
+		if status, err := driver.Status(t.Context(), deployment); err != nil || status.Phase != lcm.StackAbsent {
+			t.Errorf("status %+v, %v", status, err)
+		}
+		if err := driver.Delete(t.Context(), deployment); err != nil {
+			t.Errorf("deletion: %v", err)
+		}
+	}
+}
+
+func TestWordsOfAPeerAreBounded(t *testing.T) {
+	t.Parallel()
+	if words := legible("a\x00b"); words != "ab" {
+		t.Errorf("%q", words)
+	}
+	if words := legible(strings.Repeat("ä", maxWords)); len(words) > maxWords+10 || !utf8.ValidString(words) {
+		t.Errorf("%d bytes, valid: %t", len(words), utf8.ValidString(words))
 	}
 }

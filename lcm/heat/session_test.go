@@ -1,0 +1,211 @@
+package heat
+
+import (
+	"context"
+	"errors"
+	"io"
+	"log"
+	"net/http"
+	"net/http/httptest"
+	"net/http/httputil"
+	"net/url"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"vnfm/lcm"
+	"vnfm/lcm/heat/heattest"
+)
+
+const loginPath = `/identity/v3/auth/tokens$`
+
+func TestManyOperationsLogInOnce(t *testing.T) {
+	t.Parallel()
+	cloud := heattest.Start(t, heattest.Options{})
+	driver := New(Config{})
+	deployment := planned(t, cloud, "")
+	var all sync.WaitGroup
+	for range 40 {
+		all.Go(func() {
+			if _, err := driver.Status(t.Context(), deployment); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+	all.Wait()
+	if logins := cloud.Calls()["POST /identity/v3/auth/tokens"]; logins != 1 {
+		t.Errorf("%d logins", logins)
+	}
+	other := *deployment
+	other.Vim.Password = "wrong"
+	if _, err := driver.Status(t.Context(), &other); !errors.As(err, new(*lcm.Rejected)) {
+		t.Errorf("the login of another password was used: %v", err)
+	}
+	if kept := len(driver.sessions.byAccess); kept != 1 {
+		t.Errorf("%d sessions are kept, want the one that works", kept)
+	}
+}
+
+func TestTokensAreRenewed(t *testing.T) {
+	t.Parallel()
+	cloud := heattest.Start(t, heattest.Options{})
+	driver := New(Config{})
+	deployment := planned(t, cloud, "")
+	for range 3 {
+		if _, err := driver.Status(t.Context(), deployment); err != nil {
+			t.Fatal(err)
+		}
+		cloud.RevokeTokens()
+	}
+}
+
+func TestRenewalThatFails(t *testing.T) {
+	t.Parallel()
+	for _, row := range []struct {
+		name   string
+		status int
+		passes bool
+		words  string
+	}{
+		{"the password was changed", http.StatusUnauthorized, false, "credentials"},
+		{"Keystone is overloaded", http.StatusServiceUnavailable, true, "503"},
+	} {
+		t.Run(row.name, func(t *testing.T) {
+			t.Parallel()
+			cloud := heattest.Start(t, heattest.Options{})
+			driver := New(Config{})
+			deployment := planned(t, cloud, "")
+			if _, err := driver.Status(t.Context(), deployment); err != nil {
+				t.Fatal(err)
+			}
+			cloud.RevokeTokens()
+			if err := cloud.Inject(heattest.Fault{Method: http.MethodPost, Path: loginPath, Times: 1, Status: row.status}); err != nil {
+				t.Fatal(err)
+			}
+			_, err := driver.Status(t.Context(), deployment)
+			if err == nil || !strings.Contains(err.Error(), "Keystone") || !strings.Contains(err.Error(), row.words) {
+				t.Errorf("error %v does not say %q of Keystone", err, row.words)
+			}
+			if passes := errors.As(err, new(*lcm.Unavailable)); passes != row.passes {
+				t.Errorf("%v: passes %t", err, passes)
+			}
+			if _, err := driver.Status(t.Context(), deployment); err != nil {
+				t.Errorf("afterwards: %v", err)
+			}
+		})
+	}
+}
+
+func TestWhoeverWaitsForALoginCanGiveUp(t *testing.T) {
+	t.Parallel()
+	cloud := heattest.Start(t, heattest.Options{})
+	if err := cloud.Inject(heattest.Fault{Path: loginPath, Hang: true}); err != nil {
+		t.Fatal(err)
+	}
+	driver := New(Config{Timeout: time.Hour})
+	deployment := planned(t, cloud, "")
+	first, cancel := context.WithCancel(t.Context())
+	result := make(chan error)
+	go func() {
+		_, err := driver.Status(first, deployment)
+		result <- err
+	}()
+	second, stop := context.WithTimeout(t.Context(), 50*time.Millisecond)
+	defer stop()
+	if _, err := driver.Status(second, deployment); !errors.As(err, new(*lcm.Unavailable)) {
+		t.Errorf("the one that waits: %v", err)
+	}
+	cancel()
+	if err := <-result; !errors.Is(err, context.Canceled) {
+		t.Errorf("the one that logs in: %v", err)
+	}
+}
+
+func TestAddressesThatAreNoKeystone(t *testing.T) {
+	t.Parallel()
+	for _, row := range []struct {
+		name   string
+		status int
+		body   string
+	}{
+		{"a web server without such a page", http.StatusNotFound, "<html>nothing here</html>"},
+		{"a web server that shows something for everything", http.StatusOK, "<html>welcome</html>"},
+		{"a web server that pretends", http.StatusCreated, "<html>welcome</html>"},
+		{"a web server that sends one elsewhere", http.StatusFound, ""},
+		{"JSON of somebody else", http.StatusCreated, `{"token": 7}`},
+	} {
+		t.Run(row.name, func(t *testing.T) {
+			t.Parallel()
+			server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+				w.Header().Set("Location", "/elsewhere")
+				w.WriteHeader(row.status)
+				_, _ = w.Write([]byte(row.body))
+			}))
+			t.Cleanup(server.Close)
+			access := lcm.VimAccess{AuthURL: server.URL + "/v3", Username: "u", Password: "geheim", Project: "p",
+				ProjectDomain: "Default", UserDomain: "Default"}
+			_, err := New(Config{}).Regions(t.Context(), access)
+			if !errors.As(err, new(*lcm.Rejected)) || !strings.Contains(err.Error(), server.URL) {
+				t.Errorf("error %v (%T)", err, err)
+			}
+			if strings.Contains(err.Error(), "<html>") || strings.Contains(err.Error(), "geheim") {
+				t.Errorf("the error shows too much: %v", err)
+			}
+		})
+	}
+}
+
+func TestRegions(t *testing.T) {
+	t.Parallel()
+	for _, row := range []struct {
+		name  string
+		fault heattest.Fault
+	}{
+		{"an administrator asks", heattest.Fault{Path: `/none-such`, Status: http.StatusForbidden}},
+		{"a member may not ask and reads the catalog", heattest.Fault{Path: `/regions$`, Status: http.StatusForbidden}},
+		{"a Keystone that does not know", heattest.Fault{Path: `/regions$`, Status: http.StatusNotFound}},
+	} {
+		t.Run(row.name, func(t *testing.T) {
+			t.Parallel()
+			cloud := heattest.Start(t, heattest.Options{})
+			if err := cloud.Inject(row.fault); err != nil {
+				t.Fatal(err)
+			}
+			regions, err := New(Config{}).Regions(t.Context(), accessTo(cloud))
+			if err != nil {
+				t.Fatal(err)
+			}
+			if diff := cmp.Diff([]string{"RegionOne"}, regions); diff != "" {
+				t.Errorf("-want +got:\n%s", diff)
+			}
+		})
+	}
+}
+
+func TestCertificatesAreChecked(t *testing.T) {
+	t.Parallel()
+	cloud := heattest.Start(t, heattest.Options{})
+	access := accessTo(cloud)
+	target, err := url.Parse(access.AuthURL)
+	if err != nil {
+		t.Fatal(err)
+	}
+	path := target.Path
+	target.Path = ""
+	proxy := httptest.NewUnstartedServer(httputil.NewSingleHostReverseProxy(target))
+	proxy.Config.ErrorLog = log.New(io.Discard, "", 0)
+	proxy.StartTLS()
+	t.Cleanup(proxy.Close)
+	access.AuthURL = proxy.URL + path
+	driver := New(Config{})
+	if _, err := driver.Regions(t.Context(), access); err == nil || !strings.Contains(err.Error(), "certificate") {
+		t.Errorf("a certificate that nobody has signed: %v", err)
+	}
+	access.SkipVerify = true
+	if _, err := driver.Regions(t.Context(), access); err != nil {
+		t.Errorf("unchecked: %v", err)
+	}
+}

@@ -14,34 +14,44 @@ import (
 	"go.yaml.in/yaml/v3"
 
 	"vnfm/lcm"
+	"vnfm/lcm/hot"
 	"vnfm/lcm/userdata"
 	"vnfm/vnfpkg"
 )
 
-// Plan implements [lcm.InfraDriver]: the templates are the package's BaseHOT of the flavour, as they are but for the capacity of
-// scaling groups, and the parameters come from the user data that the request names, or the standard one.
+// Plan implements [lcm.InfraDriver]: from the package's BaseHOT of the flavour, or, where it has none, from the topology of the VNFD.
 func (d *Driver) Plan(_ context.Context, request lcm.PlanRequest) (*lcm.Deployment, error) {
+	base, err := request.Package.BaseHOT(request.Flavour.ID)
+	var deployment *lcm.Deployment
+	switch {
+	case err == nil:
+		deployment, err = planBaseHOT(base, request)
+	case errors.Is(err, vnfpkg.ErrNoBaseHOT):
+		deployment, err = planTopology(request)
+	}
+	if err != nil {
+		return nil, err
+	}
+	deployment.StackName = "vnf-" + request.InstanceID.String()
+	return deployment, nil
+}
+
+// planBaseHOT takes the templates of the package as they are but for the capacity of scaling groups. The parameters come from the user
+// data that the request names, or the standard one.
+func planBaseHOT(base *vnfpkg.BaseHOT, request lcm.PlanRequest) (*lcm.Deployment, error) {
 	class, err := userdata.ClassOf(request.Request.AdditionalParams)
 	if err != nil {
 		return nil, err
 	}
-	hot, err := request.Package.BaseHOT(request.Flavour.ID)
-	if errors.Is(err, vnfpkg.ErrNoBaseHOT) {
-		return nil, &lcm.InvalidRequest{Attribute: "/flavourId",
-			Detail: fmt.Sprintf("the VNF package has no BaseHOT for flavour %s", request.Flavour.ID)}
-	}
+	top, err := parse(base.TopName, base.Top)
 	if err != nil {
 		return nil, err
 	}
-	top, err := parse(hot.TopName, hot.Top)
-	if err != nil {
-		return nil, err
-	}
-	files := make(map[string]string, len(hot.Files))
+	files := make(map[string]string, len(base.Files))
 	var nested []*yaml.Node
-	for _, name := range slices.Sorted(maps.Keys(hot.Files)) {
-		files[name] = string(hot.Files[name])
-		node, err := parse(name, hot.Files[name])
+	for _, name := range slices.Sorted(maps.Keys(base.Files)) {
+		files[name] = string(base.Files[name])
+		node, err := parse(name, base.Files[name])
 		if err != nil {
 			return nil, err
 		}
@@ -53,22 +63,41 @@ func (d *Driver) Plan(_ context.Context, request lcm.PlanRequest) (*lcm.Deployme
 	if err != nil {
 		return nil, err
 	}
-	template := hot.Top
+	template := base.Top
 	changed, err := setCapacities(top, parameters, request)
 	if err != nil {
 		return nil, err
 	}
 	if changed {
 		if template, err = encode(top); err != nil {
-			return nil, fmt.Errorf("write template %s: %w", hot.TopName, err)
+			return nil, fmt.Errorf("write template %s: %w", base.TopName, err)
 		}
 	}
-	return &lcm.Deployment{
-		StackName:  "vnf-" + request.InstanceID.String(),
-		Template:   string(template),
-		Files:      files,
-		Parameters: parameters,
-	}, nil
+	return &lcm.Deployment{Template: string(template), Files: files, Parameters: parameters}, nil
+}
+
+// planTopology translates the VNFD. Images are taken from the VIM by the names that the VNFD gives.
+func planTopology(request lcm.PlanRequest) (*lcm.Deployment, error) {
+	if class, err := userdata.ClassOf(request.Request.AdditionalParams); err != nil || class != "" {
+		if err == nil {
+			err = &lcm.InvalidRequest{Attribute: "/additionalParams/" + userdata.FileAttribute,
+				Detail: fmt.Sprintf("user data goes with a BaseHOT, and the VNF package has none for flavour %s", request.Flavour.ID)}
+		}
+		return nil, err
+	}
+	template, err := hot.Translate(hot.Request{
+		Flavour: request.Flavour, Instantiate: request.Request, LevelID: request.Request.InstantiationLevelID,
+		ScaleLevels: request.ScaleLevels,
+	})
+	var untranslatable *hot.Untranslatable
+	if errors.As(err, &untranslatable) {
+		return nil, &lcm.Unprocessable{Attribute: "/flavourId", Detail: "the VNF package has no BaseHOT for flavour " + request.Flavour.ID +
+			" and its VNFD cannot be translated: " + err.Error()}
+	}
+	if err != nil {
+		return nil, err
+	}
+	return &lcm.Deployment{Template: template.Top, Files: template.Files, Parameters: template.Parameters}, nil
 }
 
 func parse(name string, content []byte) (*yaml.Node, error) {

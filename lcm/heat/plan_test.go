@@ -122,18 +122,34 @@ func TestPackagesThatDoNotFitTheRequest(t *testing.T) {
 	}
 }
 
-func TestFlavourWithoutTemplates(t *testing.T) {
+func TestFlavourWithoutTemplatesIsMadeFromItsTopology(t *testing.T) {
 	t.Parallel()
+	cloud := heattest.Start(t, heattest.Options{})
 	files := sample(t)
 	for name := range files {
 		if strings.HasPrefix(name, "BaseHOT/simple/") {
 			delete(files, name)
 		}
 	}
-	_, err := plan(t, files, "", unchanged)
-	var invalid *lcm.InvalidRequest
-	if !errors.As(err, &invalid) || !strings.Contains(invalid.Detail, "no BaseHOT for flavour simple") {
-		t.Errorf("error %v", err)
+	driver := New(Config{})
+	deployment, err := plan(t, files, "instantiation_level_2", cloud.NetworkID)
+	if err != nil {
+		t.Fatal(err)
+	}
+	deployment.Vim = accessTo(cloud)
+	made(t, driver, deployment)
+	resources, err := driver.Resources(t.Context(), deployment)
+	if err != nil {
+		t.Fatal(err)
+	}
+	servers := map[string]int{}
+	for _, resource := range resources {
+		if resource.Type == "OS::Nova::Server" {
+			servers[resource.Name]++
+		}
+	}
+	if diff := cmp.Diff(map[string]int{"controller": 1, "worker": 2}, servers); diff != "" {
+		t.Error(diff)
 	}
 }
 

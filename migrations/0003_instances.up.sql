@@ -17,7 +17,7 @@ CREATE TABLE vnf_instances (
     metadata                    jsonb,
     extensions                  jsonb,
     vnf_configurable_properties jsonb,
-    vim_id                      uuid,  -- the registered VIM that holds its resources
+    vim_id                      uuid REFERENCES vims, -- the registered VIM that holds its resources
     deployment                  bytea, -- sealed
     CHECK ((instantiation_state = 'INSTANTIATED') = (instantiated_vnf_info IS NOT NULL))
 );

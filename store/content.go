@@ -1,6 +1,7 @@
 package store
 
 import (
+	"bufio"
 	"context"
 	"crypto/sha512"
 	"encoding/hex"
@@ -9,9 +10,11 @@ import (
 	"io"
 	"net/http"
 	"sync"
+	"time"
 
 	"github.com/google/uuid"
 	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgtype"
 	"github.com/jackc/pgx/v5/pgxpool"
 
 	"vnfm/vnfpkg"
@@ -23,10 +26,10 @@ const chunkBytes = 512 << 10
 // contentLocks is the class of the advisory locks that tell living uploads and onboardings from dead ones.
 const contentLocks = 716011846
 
-// lockPackage takes the advisory lock of a package on a connection of its own. It goes with the connection, and so with the
+// lockPackage takes the advisory lock of a package on a connection of a pool. It goes with the connection, and so with the
 // process. ok is false if somebody else has it.
-func (s *Store) lockPackage(ctx context.Context, id uuid.UUID) (connection *pgxpool.Conn, ok bool, err error) {
-	connection, err = s.pool.Acquire(ctx)
+func lockPackage(ctx context.Context, pool *pgxpool.Pool, id uuid.UUID) (connection *pgxpool.Conn, ok bool, err error) {
+	connection, err = pool.Acquire(ctx)
 	if err != nil {
 		return nil, false, err
 	}
@@ -47,21 +50,23 @@ func unlockPackage(ctx context.Context, connection *pgxpool.Conn, id uuid.UUID) 
 	connection.Release()
 }
 
-// WriteContent implements [vnfpkg.ContentStore].
+// WriteContent implements [vnfpkg.ContentStore]. The connection is held at the client's pace, so it is one of the pool for
+// uploads: however slow clients are, everybody else still gets one.
 func (s *Store) WriteContent(ctx context.Context, id uuid.UUID, body io.Reader, limit int64) error {
-	connection, ok, err := s.lockPackage(ctx, id)
+	connection, ok, err := lockPackage(ctx, s.uploads, id)
 	if err != nil {
 		return fmt.Errorf("upload VNF package %s: %w", id, err)
 	}
 	if !ok {
-		return &vnfpkg.Conflict{Detail: fmt.Sprintf("VNF package %s is being uploaded", id)}
+		return &vnfpkg.Conflict{Detail: fmt.Sprintf("VNF package %s is being uploaded or processed", id)}
 	}
 	defer unlockPackage(ctx, connection, id)
 	if err := s.beginUpload(ctx, id); err != nil {
 		return err
 	}
+	source := &source{reader: body}
 	err = pgx.BeginFunc(ctx, connection, func(tx pgx.Tx) error {
-		content, oid, err := storeContent(ctx, tx, body, limit)
+		content, oid, err := storeContent(ctx, tx, source, limit)
 		if err != nil {
 			return err
 		}
@@ -78,8 +83,14 @@ func (s *Store) WriteContent(ctx context.Context, id uuid.UUID, body io.Reader, 
 	if err == nil {
 		return nil
 	}
-	return errors.Join(fmt.Errorf("upload VNF package %s: %w", id, err), s.abandonUpload(context.WithoutCancel(ctx), id, uploadFailure(err)))
+	// The client may be gone, and with it ctx. If this fails too, the sweep does it.
+	abandoning, cancel := context.WithTimeout(context.WithoutCancel(ctx), abandonTime)
+	defer cancel()
+	return errors.Join(fmt.Errorf("upload VNF package %s: %w", id, err), s.abandonUpload(abandoning, id, source.failure(err)))
 }
+
+// abandonTime bounds the attempt to record that an upload has failed.
+const abandonTime = 10 * time.Second
 
 // beginUpload moves a package from CREATED to UPLOADING.
 func (s *Store) beginUpload(ctx context.Context, id uuid.UUID) error {
@@ -104,11 +115,28 @@ func (s *Store) abandonUpload(ctx context.Context, id uuid.UUID, failure *vnfpkg
 	return err
 }
 
-func uploadFailure(err error) *vnfpkg.Failure {
-	if errors.Is(err, vnfpkg.ErrTooLarge) {
-		return &vnfpkg.Failure{Title: "Upload failed", Status: http.StatusRequestEntityTooLarge, Detail: vnfpkg.ErrTooLarge.Error()}
+// source reads the body of an upload and remembers whether it was the body that failed.
+type source struct {
+	reader io.Reader
+	failed bool
+}
+
+func (s *source) Read(p []byte) (int, error) {
+	n, err := s.reader.Read(p)
+	s.failed = err != nil && !errors.Is(err, io.EOF)
+	return n, err
+}
+
+// failure tells the client why the upload has failed with err.
+func (s *source) failure(err error) *vnfpkg.Failure {
+	failure := &vnfpkg.Failure{Title: "Upload failed", Status: http.StatusInternalServerError, Detail: "the content could not be stored"}
+	switch {
+	case errors.Is(err, vnfpkg.ErrTooLarge):
+		failure.Status, failure.Detail = http.StatusRequestEntityTooLarge, err.Error()
+	case s.failed:
+		failure.Status, failure.Detail = http.StatusBadRequest, "the upload ended before all of it had arrived"
 	}
-	return &vnfpkg.Failure{Title: "Upload failed", Status: http.StatusBadRequest, Detail: "the upload ended before all of it had arrived"}
+	return failure
 }
 
 // storeContent copies body into a new large object.
@@ -123,8 +151,12 @@ func storeContent(ctx context.Context, tx pgx.Tx, body io.Reader, limit int64) (
 		return vnfpkg.Content{}, 0, err
 	}
 	digest := sha512.New()
-	buffer := make([]byte, chunkBytes)
-	size, err := io.CopyBuffer(onlyWriter{io.MultiWriter(object, digest)}, io.LimitReader(body, limit+1), buffer)
+	// A body comes in as small parts as the network pleases; every one of them would be a round trip to the database.
+	chunks := bufio.NewWriterSize(object, chunkBytes)
+	size, err := io.Copy(io.MultiWriter(chunks, digest), io.LimitReader(body, limit+1))
+	if err == nil {
+		err = chunks.Flush()
+	}
 	if err == nil && size > limit {
 		err = fmt.Errorf("%w: more than %d bytes", vnfpkg.ErrTooLarge, limit)
 	}
@@ -134,35 +166,16 @@ func storeContent(ctx context.Context, tx pgx.Tx, body io.Reader, limit int64) (
 	return vnfpkg.Content{SizeBytes: size, SHA512: hex.EncodeToString(digest.Sum(nil))}, oid, object.Close()
 }
 
-// onlyWriter keeps io.CopyBuffer from bypassing its buffer.
-type onlyWriter struct{ io.Writer }
-
-// OpenContent implements [vnfpkg.ContentStore]. The reader holds a connection until it is closed, so it must not be kept.
+// OpenContent implements [vnfpkg.ContentStore]. The reader holds no connection, so it may be read at any pace. Reading ends with
+// [vnfpkg.ErrNotFound] when the content is removed meanwhile.
 func (s *Store) OpenContent(ctx context.Context, id uuid.UUID) (vnfpkg.ContentReader, error) {
-	tx, err := s.pool.BeginTx(ctx, pgx.TxOptions{AccessMode: pgx.ReadOnly})
-	if err != nil {
-		return nil, fmt.Errorf("open content of VNF package %s: %w", id, err)
-	}
-	reader, err := openContent(ctx, tx, id)
-	if err != nil {
-		return nil, errors.Join(err, tx.Rollback(context.WithoutCancel(ctx)))
-	}
-	return reader, nil
-}
-
-func openContent(ctx context.Context, tx pgx.Tx, id uuid.UUID) (*contentReader, error) {
-	var oid uint32
-	reader := &contentReader{ctx: ctx, tx: tx}
-	err := tx.QueryRow(ctx, `SELECT content, content_bytes FROM vnf_packages WHERE id = $1 AND content IS NOT NULL`, id).
-		Scan(&oid, &reader.size)
+	reader := &contentReader{ctx: ctx, pool: s.pool, id: id}
+	err := s.pool.QueryRow(ctx, `SELECT content, content_bytes FROM vnf_packages WHERE id = $1 AND content IS NOT NULL`, id).
+		Scan(&reader.oid, &reader.size)
 	if errors.Is(err, pgx.ErrNoRows) {
 		return nil, vnfpkg.ErrNotFound
 	}
 	if err != nil {
-		return nil, fmt.Errorf("open content of VNF package %s: %w", id, err)
-	}
-	objects := tx.LargeObjects()
-	if reader.object, err = objects.Open(ctx, oid, pgx.LargeObjectModeRead); err != nil {
 		return nil, fmt.Errorf("open content of VNF package %s: %w", id, err)
 	}
 	return reader, nil
@@ -171,10 +184,11 @@ func openContent(ctx context.Context, tx pgx.Tx, id uuid.UUID) (*contentReader, 
 // contentReader reads a large object at any offset, through a few chunks kept in memory: a zip file is read at its end, at the
 // beginning of entries, and then in sequence.
 type contentReader struct {
-	ctx    context.Context //nolint:containedctx // io.ReaderAt has no other way to it
-	tx     pgx.Tx
-	object *pgx.LargeObject
-	size   int64
+	ctx  context.Context //nolint:containedctx // io.ReaderAt has no other way to it
+	pool *pgxpool.Pool
+	id   uuid.UUID
+	oid  uint32
+	size int64
 
 	mu     sync.Mutex
 	chunks [cachedChunks]chunk
@@ -228,19 +242,37 @@ func (r *contentReader) chunk(index int64) ([]byte, error) {
 	}
 	place.data = nil
 	data = data[:min(chunkBytes, r.size-index*chunkBytes)]
-	if _, err := r.object.Seek(index*chunkBytes, io.SeekStart); err != nil {
-		return nil, fmt.Errorf("read content: %w", err)
-	}
-	if _, err := io.ReadFull(r.object, data); err != nil {
-		return nil, fmt.Errorf("read content: %w", err)
+	if err := r.fetch(index*chunkBytes, data); err != nil {
+		return nil, fmt.Errorf("read content of VNF package %s: %w", r.id, err)
 	}
 	*place = chunk{index, data}
 	return data, nil
 }
 
-// Close implements [io.Closer].
-func (r *contentReader) Close() error {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	return r.tx.Rollback(context.WithoutCancel(r.ctx))
+// fetch fills data with the content from offset on.
+func (r *contentReader) fetch(offset int64, data []byte) error {
+	// An object that was removed is not looked for, so that its absence is no error of the database.
+	const query = `SELECT lo_get(content, @offset, @length) FROM vnf_packages WHERE id = @id AND content = @oid`
+	rows, err := r.pool.Query(r.ctx, query, pgx.NamedArgs{"offset": offset, "length": len(data), "id": r.id, "oid": r.oid})
+	if err != nil {
+		return err
+	}
+	defer rows.Close()
+	if !rows.Next() {
+		if err := rows.Err(); err != nil {
+			return err
+		}
+		return vnfpkg.ErrNotFound
+	}
+	var part pgtype.DriverBytes // not copied; valid until the rows are closed
+	if err := rows.Scan(&part); err != nil {
+		return err
+	}
+	if copy(data, part) < len(data) {
+		return io.ErrUnexpectedEOF
+	}
+	return nil
 }
+
+// Close implements [io.Closer].
+func (*contentReader) Close() error { return nil }

@@ -35,10 +35,14 @@ type WorkersConfig struct {
 const (
 	operationQueue  = "operations"
 	onboardingQueue = "onboarding"
-	// operationTimeout is longer than the engine lets a run be; River's rescue has to come after every timeout.
+	// operationTimeout is longer than the engine lets a run be.
 	operationTimeout  = 90 * time.Second
 	onboardingTimeout = 2 * time.Hour
 	maxOnboardings    = 4
+	fetchCooldown     = 5 * time.Millisecond
+	// fetchPollInterval is how often workers look for jobs that nobody tells them of: those that were snoozed, and one that was
+	// committed just after another in the same process.
+	fetchPollInterval = 250 * time.Millisecond
 	maxAttempts       = 1000 // errors are those of the database; none may make River give a job up
 )
 
@@ -118,13 +122,20 @@ func (*onboardingWorker) NextRetry(*river.Job[onboardingJob]) time.Time { return
 
 // Work implements [river.Worker].
 func (w *onboardingWorker) Work(ctx context.Context, job *river.Job[onboardingJob]) error {
-	connection, ok, err := w.store.lockPackage(ctx, job.Args.PackageID)
-	if err != nil || !ok {
+	connection, ok, err := lockPackage(ctx, w.store.pool, job.Args.PackageID)
+	if err != nil {
 		return err
+	}
+	if !ok {
+		// The upload that has asked for this is just ending, or another process is at the same package.
+		return river.JobSnooze(lockedPause)
 	}
 	defer unlockPackage(ctx, connection, job.Args.PackageID)
 	return w.processor.Process(ctx, job.Args.PackageID)
 }
+
+// lockedPause is how long the onboarding of a package waits that is locked.
+const lockedPause = 500 * time.Millisecond
 
 // soon is when a job is tried again that the database has failed.
 func soon() time.Time { return time.Now().Add(2 * time.Second) }
@@ -157,11 +168,12 @@ func NewWorkers(store *Store, runner OperationRunner, processor PackageProcessor
 		Workers: workers,
 		Logger:  config.Logger.With("component", "river"),
 		Queues: map[string]river.QueueConfig{
-			operationQueue:  {MaxWorkers: config.MaxWorkers, FetchCooldown: 10 * time.Millisecond, FetchPollInterval: time.Second},
-			onboardingQueue: {MaxWorkers: maxOnboardings, FetchCooldown: 10 * time.Millisecond, FetchPollInterval: time.Second},
+			operationQueue:  {MaxWorkers: config.MaxWorkers, FetchCooldown: fetchCooldown, FetchPollInterval: fetchPollInterval},
+			onboardingQueue: {MaxWorkers: maxOnboardings, FetchCooldown: fetchCooldown, FetchPollInterval: fetchPollInterval},
 		},
-		ErrorHandler:         &errorHandler{config.Logger},
-		RescueStuckJobsAfter: onboardingTimeout + time.Minute,
+		ErrorHandler: &errorHandler{config.Logger},
+		// The rescue of a job waits for the timeout of its kind, too.
+		RescueStuckJobsAfter: operationTimeout,
 		JobTimeout:           operationTimeout,
 	})
 	if err != nil {

@@ -43,7 +43,7 @@ func (s *Store) Migrate(ctx context.Context) (err error) {
 		return fmt.Errorf("migrate the database: %w", err)
 	}
 	defer migrator.Close()
-	if err := migrator.Up(); err != nil && !errors.Is(err, migrate.ErrNoChange) {
+	if err := up(migrator); err != nil {
 		return fmt.Errorf("migrate the database: %w", err)
 	}
 	river, err := rivermigrate.New(riverpgxv5.New(s.pool), &rivermigrate.Config{Schema: riverSchema})
@@ -52,6 +52,23 @@ func (s *Store) Migrate(ctx context.Context) (err error) {
 	}
 	if _, err := river.Migrate(ctx, rivermigrate.DirectionUp, nil); err != nil {
 		return fmt.Errorf("migrate the job queue: %w", err)
+	}
+	return nil
+}
+
+// up applies what is missing. A schema that a newer version has made is left alone: during an upgrade processes of the older
+// version are restarted, too.
+func up(migrator *migrate.Migrate) error {
+	newest, err := newestMigration()
+	if err != nil {
+		return err
+	}
+	version, dirty, err := migrator.Version()
+	if err == nil && !dirty && int(version) > newest {
+		return nil
+	}
+	if err := migrator.Up(); !errors.Is(err, migrate.ErrNoChange) {
+		return err
 	}
 	return nil
 }

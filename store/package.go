@@ -88,6 +88,15 @@ func (s *Store) PackageByVnfd(ctx context.Context, vnfdID string) (*vnfpkg.Packa
 	return readPackage(ctx, s.pool, selectPackage+` WHERE p.vnfd_id = @vnfd`, pgx.NamedArgs{"vnfd": vnfdID})
 }
 
+// lockedPackage reads a package after it has been locked. One statement for both would see who uses the package as it was before
+// the wait for the lock.
+func lockedPackage(ctx context.Context, tx pgx.Tx, id uuid.UUID) (*vnfpkg.Package, error) {
+	if _, err := tx.Exec(ctx, `SELECT FROM vnf_packages WHERE id = $1 FOR UPDATE`, id); err != nil {
+		return nil, fmt.Errorf("lock VNF package %s: %w", id, err)
+	}
+	return readPackage(ctx, tx, selectPackage+` WHERE p.id = @id`, pgx.NamedArgs{"id": id})
+}
+
 func readPackage(ctx context.Context, q querier, query string, args pgx.NamedArgs) (*vnfpkg.Package, error) {
 	found, err := row[packageRow](ctx, q, query, args)
 	if errors.Is(err, pgx.ErrNoRows) {
@@ -124,14 +133,14 @@ func (s *Store) Packages(ctx context.Context, asked vnfpkg.Page) ([]*vnfpkg.Pack
 func (s *Store) UpdatePackage(ctx context.Context, id uuid.UUID, change func(*vnfpkg.Package) error) (*vnfpkg.Package, error) {
 	var pkg *vnfpkg.Package
 	err := s.InTx(ctx, func(tx pgx.Tx) (err error) {
-		pkg, err = readPackage(ctx, tx, selectPackage+` WHERE p.id = @id FOR UPDATE`, pgx.NamedArgs{"id": id})
-		if err != nil {
+		if pkg, err = lockedPackage(ctx, tx, id); err != nil {
 			return err
 		}
 		if err := change(pkg); err != nil {
 			return err
 		}
 		if pkg.OnboardingState == vnfpkg.Created {
+			pkg.Content, pkg.Description = nil, nil
 			if err := unlinkContent(ctx, tx, id); err != nil {
 				return err
 			}
@@ -188,7 +197,7 @@ func describe(args pgx.NamedArgs, description *vnfpkg.Description) error {
 // DeletePackage implements [vnfpkg.Store].
 func (s *Store) DeletePackage(ctx context.Context, id uuid.UUID, check func(*vnfpkg.Package) error) error {
 	return s.InTx(ctx, func(tx pgx.Tx) error {
-		pkg, err := readPackage(ctx, tx, selectPackage+` WHERE p.id = @id FOR UPDATE`, pgx.NamedArgs{"id": id})
+		pkg, err := lockedPackage(ctx, tx, id)
 		if err != nil {
 			return err
 		}

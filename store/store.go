@@ -1,6 +1,7 @@
 package store
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -21,14 +22,16 @@ import (
 type Config struct {
 	URL            string // postgres://…
 	Keys           []Key  // for secrets: the first seals, all open
-	MaxConnections int32  // default 20
+	MaxConnections int32  // without those of uploads; default 20
+	MaxUploads     int32  // uploads at once, each with a connection, further ones wait; default 10
 }
 
 // Store is an open database. Its methods may be called concurrently.
 type Store struct {
-	pool   *pgxpool.Pool
-	sealer sealer
-	jobs   *river.Client[pgx.Tx] // inserts jobs only
+	pool    *pgxpool.Pool
+	uploads *pgxpool.Pool // for what holds a connection as long as a client takes
+	sealer  sealer
+	jobs    *river.Client[pgx.Tx] // inserts jobs only
 }
 
 var (
@@ -40,41 +43,70 @@ var (
 	_ vnfpkg.ContentStore = (*Store)(nil)
 )
 
-const defaultMaxConnections = 20
+const (
+	defaultMaxConnections = 20
+	defaultMaxUploads     = 10
+)
 
 // Open connects to a database. The schema may still be missing, see [Store.Migrate].
-func Open(ctx context.Context, config Config) (*Store, error) {
+func Open(ctx context.Context, config Config) (_ *Store, err error) {
 	if len(config.Keys) == 0 {
 		return nil, errors.New("a database needs a key for its secrets")
 	}
-	settings, err := pgxpool.ParseConfig(config.URL)
+	s := &Store{sealer: sealer{config.Keys}}
+	defer func() {
+		if err != nil {
+			s.Close()
+		}
+	}()
+	if s.pool, err = openPool(ctx, config.URL, cmp.Or(config.MaxConnections, defaultMaxConnections), 2); err != nil {
+		return nil, err
+	}
+	if s.uploads, err = openPool(ctx, config.URL, cmp.Or(config.MaxUploads, defaultMaxUploads), 0); err != nil {
+		return nil, err
+	}
+	if err := s.pool.Ping(ctx); err != nil {
+		return nil, fmt.Errorf("connect to the database: %w", err)
+	}
+	// River tells the workers of only one job in the cool-down; the others would wait until somebody looks.
+	jobs := &river.Config{Schema: riverSchema, FetchCooldown: river.FetchCooldownMin}
+	if s.jobs, err = river.NewClient(riverpgxv5.New(s.pool), jobs); err != nil {
+		return nil, fmt.Errorf("open job queue: %w", err)
+	}
+	return s, nil
+}
+
+func openPool(ctx context.Context, url string, maxConnections, minIdle int32) (*pgxpool.Pool, error) {
+	settings, err := pgxpool.ParseConfig(url)
 	if err != nil {
 		return nil, fmt.Errorf("database URL: %w", err)
 	}
-	settings.MaxConns = defaultMaxConnections
-	if config.MaxConnections > 0 {
-		settings.MaxConns = config.MaxConnections
-	}
-	settings.MinIdleConns = 2
+	settings.MaxConns, settings.MinIdleConns = maxConnections, minIdle
+	settings.MaxConnIdleTime = 5 * time.Minute
 	settings.HealthCheckPeriod = 5 * time.Second
+	// The server notices within half a minute that the machine of a client is gone, and gives its locks free.
+	for name, value := range map[string]string{
+		"application_name": "vnfm", "tcp_keepalives_idle": "15", "tcp_keepalives_interval": "5", "tcp_keepalives_count": "3",
+	} {
+		if _, given := settings.ConnConfig.RuntimeParams[name]; !given {
+			settings.ConnConfig.RuntimeParams[name] = value
+		}
+	}
 	pool, err := pgxpool.NewWithConfig(ctx, settings)
 	if err != nil {
 		return nil, fmt.Errorf("open database: %w", err)
 	}
-	if err := pool.Ping(ctx); err != nil {
-		pool.Close()
-		return nil, fmt.Errorf("connect to the database: %w", err)
-	}
-	jobs, err := river.NewClient(riverpgxv5.New(pool), &river.Config{Schema: riverSchema})
-	if err != nil {
-		pool.Close()
-		return nil, fmt.Errorf("open job queue: %w", err)
-	}
-	return &Store{pool: pool, sealer: sealer{config.Keys}, jobs: jobs}, nil
+	return pool, nil
 }
 
 // Close ends all connections.
-func (s *Store) Close() { s.pool.Close() }
+func (s *Store) Close() {
+	for _, pool := range []*pgxpool.Pool{s.uploads, s.pool} {
+		if pool != nil {
+			pool.Close()
+		}
+	}
+}
 
 // Ready reports whether the database can be reached and has this version's schema.
 func (s *Store) Ready(ctx context.Context) error {

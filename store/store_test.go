@@ -25,22 +25,22 @@ import (
 )
 
 // onboarded stores a package that instances can be made of.
-func onboarded(t *testing.T, db *storetest.Database, vnfdID string) *vnfpkg.Package {
-	t.Helper()
+func onboarded(tb testing.TB, db *storetest.Database, vnfdID string) *vnfpkg.Package {
+	tb.Helper()
 	pkg := &vnfpkg.Package{ID: uuid.New(), OnboardingState: vnfpkg.Created, OperationalState: vnfpkg.Disabled}
-	if err := db.CreatePackage(t.Context(), pkg); err != nil {
-		t.Fatal(err)
+	if err := db.CreatePackage(tb.Context(), pkg); err != nil {
+		tb.Fatal(err)
 	}
-	if err := db.WriteContent(t.Context(), pkg.ID, strings.NewReader("a CSAR"), 100); err != nil {
-		t.Fatal(err)
+	if err := db.WriteContent(tb.Context(), pkg.ID, strings.NewReader("a CSAR"), 100); err != nil {
+		tb.Fatal(err)
 	}
-	pkg, err := db.UpdatePackage(t.Context(), pkg.ID, func(pkg *vnfpkg.Package) error {
+	pkg, err := db.UpdatePackage(tb.Context(), pkg.ID, func(pkg *vnfpkg.Package) error {
 		pkg.OnboardingState, pkg.OperationalState = vnfpkg.Onboarded, vnfpkg.Enabled
 		pkg.Description = &vnfpkg.Description{VnfdID: vnfdID, Provider: "Company", Vnfd: &vnfpkg.Vnfd{}}
 		return nil
 	})
 	if err != nil {
-		t.Fatal(err)
+		tb.Fatal(err)
 	}
 	return pkg
 }

@@ -94,7 +94,7 @@ func (s *Store) eachUnlocked(ctx context.Context, query string, args pgx.NamedAr
 		return fmt.Errorf("find lost packages: %w", err)
 	}
 	for _, id := range ids {
-		connection, ok, err := s.lockPackage(ctx, id)
+		connection, ok, err := lockPackage(ctx, s.pool, id)
 		if err != nil {
 			return err
 		}

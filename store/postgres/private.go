@@ -11,6 +11,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"net/url"
 	"os"
 	"os/exec"
 	"os/user"
@@ -27,20 +28,25 @@ import (
 
 // Private is a running private server.
 type Private struct {
+	lock      *os.File // locked for as long as this process uses the directory
 	socketDir string
+	temporary bool // whether socketDir is to be removed at the end
 	process   *os.Process
 	ended     chan struct{}
 }
 
-// startTime bounds the start: recovery after a crash of a large database takes a while.
-const startTime = 2 * time.Minute
+const (
+	startTime = 2 * time.Minute  // bounds the start: recovery after a crash of a large database takes a while
+	stopTime  = 20 * time.Second // after which the server is stopped without its last checkpoint, which costs a recovery
+)
 
 // settings are those of a server with data to keep. An option overrides them.
 var settings = []string{"listen_addresses=", "unix_socket_permissions=0700", "max_connections=200"}
 
 // StartPrivate starts the server whose data is in dir, which is made if it does not exist, with further settings of the form
-// name=value. The data of another major version is refused. A server that a killed process has left behind is stopped first.
-func StartPrivate(ctx context.Context, dir string, options ...string) (*Private, error) {
+// name=value. The data of another major version is refused, and so is a directory that another process uses. A server that a
+// killed process has left behind is stopped first.
+func StartPrivate(ctx context.Context, dir string, options ...string) (_ *Private, err error) {
 	binaries, err := findBinaries()
 	if err != nil {
 		return nil, err
@@ -52,6 +58,15 @@ func StartPrivate(ctx context.Context, dir string, options ...string) (*Private,
 	if dir, err = filepath.Abs(dir); err != nil {
 		return nil, err
 	}
+	p := &Private{ended: make(chan struct{})}
+	defer func() {
+		if err != nil {
+			err = errors.Join(err, p.release())
+		}
+	}()
+	if p.lock, err = lockDir(dir); err != nil {
+		return nil, err
+	}
 	data := filepath.Join(dir, "data")
 	if err := prepare(ctx, binaries, dir, data, account); err != nil {
 		return nil, fmt.Errorf("prepare PostgreSQL in %s: %w", dir, err)
@@ -59,21 +74,15 @@ func StartPrivate(ctx context.Context, dir string, options ...string) (*Private,
 	if err := stopOrphan(ctx, data); err != nil {
 		return nil, err
 	}
-	// The path of a socket has at most 107 bytes, so it is kept apart from the data, whose path may be long.
-	socketDir, err := os.MkdirTemp("", "vnfm-pg-")
-	if err != nil {
-		return nil, err
+	if err := p.makeSocketDir(dir, account); err != nil {
+		return nil, fmt.Errorf("prepare PostgreSQL in %s: %w", dir, err)
 	}
-	p := &Private{socketDir: socketDir, ended: make(chan struct{})}
-	if err := account.own(socketDir); err != nil {
-		return nil, errors.Join(err, os.RemoveAll(socketDir))
-	}
-	args := []string{"-D", data, "-k", socketDir}
+	args := []string{"-D", data, "-k", p.socketDir}
 	for _, setting := range append(slices.Clone(settings), options...) {
 		args = append(args, "-c", setting)
 	}
 	if err := p.start(filepath.Join(binaries, "postgres"), args, dir, account); err != nil {
-		return nil, errors.Join(err, os.RemoveAll(socketDir))
+		return nil, err
 	}
 	if err := p.awaitReady(ctx, filepath.Join(dir, "server.log")); err != nil {
 		return nil, errors.Join(err, p.Stop())
@@ -81,19 +90,63 @@ func StartPrivate(ctx context.Context, dir string, options ...string) (*Private,
 	return p, nil
 }
 
-// URL is where the server listens, as its superuser.
-func (p *Private) URL() string {
-	return "postgres:///postgres?user=vnfm&host=" + p.socketDir
+// maxSocketDir is how long the path of a directory may be so that the path of the socket in it fits into its 107 bytes.
+const maxSocketDir = 107 - len("/.s.PGSQL.5432")
+
+// makeSocketDir makes the directory of the socket: beside the data, or a temporary one if that path is too long, or would be
+// taken for a list by the server or by clients.
+func (p *Private) makeSocketDir(dir string, account account) error {
+	p.socketDir = filepath.Join(dir, "socket")
+	if len(p.socketDir) > maxSocketDir || strings.ContainsAny(p.socketDir, `,"`) {
+		name, err := os.MkdirTemp("", "vnfm-pg-")
+		if err != nil {
+			return err
+		}
+		p.socketDir, p.temporary = name, true
+	} else if err := os.MkdirAll(p.socketDir, 0o700); err != nil {
+		return err
+	}
+	return account.own(p.socketDir)
 }
 
-// Stop ends the server: connections are closed, data is written.
-func (p *Private) Stop() error {
-	err := p.process.Signal(syscall.SIGINT) // "fast shutdown"
-	if errors.Is(err, os.ErrProcessDone) {
-		err = nil
+// release gives up what is held beside the server itself.
+func (p *Private) release() error {
+	if p.temporary {
+		os.RemoveAll(p.socketDir)
 	}
-	<-p.ended
-	return errors.Join(err, os.RemoveAll(p.socketDir))
+	if p.lock == nil {
+		return nil
+	}
+	err := p.lock.Close()
+	p.lock = nil
+	return err
+}
+
+// URL is where the server listens, as its superuser.
+func (p *Private) URL() string {
+	return "postgres:///postgres?" + url.Values{"user": {"vnfm"}, "host": {p.socketDir}}.Encode()
+}
+
+// Stop ends the server: connections are closed, data is written. It may be called again.
+func (p *Private) Stop() error {
+	// Both signals leave the data intact: the first one is a "fast", the second one an "immediate" shutdown.
+	err := p.signal(syscall.SIGINT)
+	timer := time.NewTimer(stopTime)
+	defer timer.Stop()
+	select {
+	case <-p.ended:
+	case <-timer.C:
+		err = errors.Join(err, p.signal(syscall.SIGQUIT))
+		<-p.ended
+	}
+	return errors.Join(err, p.release())
+}
+
+func (p *Private) signal(signal os.Signal) error {
+	if err := p.process.Signal(signal); !errors.Is(err, os.ErrProcessDone) {
+		return err
+	}
+	return nil
 }
 
 // start runs the server so that it ends with this process, whatever ends it. The signal for that comes when the thread that started
@@ -201,61 +254,6 @@ func checkVersion(ctx context.Context, binaries, version string) error {
 			version, major, version)
 	}
 	return nil
-}
-
-// stopOrphan ends a server of this data directory that its parent has left behind.
-func stopOrphan(ctx context.Context, data string) error {
-	content, err := os.ReadFile(filepath.Join(data, "postmaster.pid")) //nolint:gosec // ours
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil
-	}
-	if err != nil {
-		return err
-	}
-	first, _, _ := strings.Cut(string(content), "\n")
-	pid, err := strconv.Atoi(strings.TrimSpace(first))
-	if err != nil || !isPostgres(pid) {
-		return nil // stale: the server itself copes with that
-	}
-	parent := parentOf(pid)
-	if parent > 1 && parent != os.Getpid() {
-		return fmt.Errorf("the PostgreSQL server of %s is running already, started by process %d", data, parent)
-	}
-	if err := syscall.Kill(pid, syscall.SIGINT); err != nil && !errors.Is(err, syscall.ESRCH) {
-		return fmt.Errorf("stop the PostgreSQL server that was left behind: %w", err)
-	}
-	ctx, cancel := context.WithTimeout(ctx, startTime)
-	defer cancel()
-	ticker := time.NewTicker(20 * time.Millisecond)
-	defer ticker.Stop()
-	for isPostgres(pid) {
-		select {
-		case <-ctx.Done():
-			return fmt.Errorf("the PostgreSQL server that was left behind, process %d, does not stop", pid)
-		case <-ticker.C:
-		}
-	}
-	return nil
-}
-
-func isPostgres(pid int) bool {
-	name, err := os.ReadFile(fmt.Sprintf("/proc/%d/comm", pid))
-	return err == nil && strings.TrimSpace(string(name)) == "postgres"
-}
-
-// parentOf is the parent of a process, 0 if it is not known.
-func parentOf(pid int) int {
-	stat, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
-	if err != nil {
-		return 0
-	}
-	_, rest, _ := strings.Cut(string(stat), ") ")
-	fields := strings.Fields(rest)
-	if len(fields) < 2 {
-		return 0
-	}
-	parent, _ := strconv.Atoi(fields[1]) // 0 if the kernel says something else
-	return parent
 }
 
 // findBinaries returns the directory of the newest installed server.

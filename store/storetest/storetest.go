@@ -74,6 +74,12 @@ func (d *Database) Open(tb testing.TB) *Database {
 	return open(tb, d.url)
 }
 
+// Existing opens a store on a database that the test has from elsewhere.
+func Existing(tb testing.TB, databaseURL string) *Database {
+	tb.Helper()
+	return open(tb, databaseURL)
+}
+
 func open(tb testing.TB, databaseURL string) *Database {
 	tb.Helper()
 	opened, err := store.Open(tb.Context(), store.Config{URL: databaseURL, Keys: []store.Key{Key(tb)}})

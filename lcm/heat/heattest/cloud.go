@@ -70,7 +70,7 @@ func New(opts Options) (*Cloud, error) {
 	if c.delays == nil {
 		c.delays = DefaultDelays()
 	}
-	c.life, c.end = context.WithCancel(context.Background()) //nolint:forbidigo // the cloud's own life, ended by Close
+	c.life, c.end = context.WithCancel(context.Background()) // the cloud's own life, ended by Close
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if err := c.furnish(); err != nil {

@@ -148,10 +148,14 @@ func isTerminal(file *os.File) bool {
 	return err == nil && info.Mode()&os.ModeCharDevice != 0
 }
 
-// defaultDataDir is where data is kept when nothing else is said: $XDG_DATA_HOME/vnfm.
+// defaultDataDir is where data is kept when nothing else is said: $XDG_DATA_HOME/vnfm. The home of root is closed to the account that
+// PostgreSQL has to run as.
 func defaultDataDir() string {
 	if dir := os.Getenv("XDG_DATA_HOME"); dir != "" {
 		return filepath.Join(dir, "vnfm")
+	}
+	if os.Geteuid() == 0 {
+		return "/var/lib/vnfm"
 	}
 	home, err := os.UserHomeDir()
 	if err != nil {
@@ -163,7 +167,7 @@ func defaultDataDir() string {
 // databaseFlags say where the state is kept.
 type databaseFlags struct {
 	DatabaseURL   string `env:"VNFM_DATABASE_URL" placeholder:"URL" help:"PostgreSQL, as postgres://user:password@host/database. Default: a private server under the data directory."`
-	DataDir       string `default:"${datadir}" env:"VNFM_DATA_DIR" type:"path" help:"Directory of the private PostgreSQL and its key. Default: $XDG_DATA_HOME/vnfm."`
+	DataDir       string `default:"${datadir}" env:"VNFM_DATA_DIR" type:"path" help:"Directory of the private PostgreSQL and its key. Default: $XDG_DATA_HOME/vnfm, or /var/lib/vnfm for root."`
 	SecretKeyFile string `env:"VNFM_SECRET_KEY_FILE" type:"path" placeholder:"FILE" help:"Key that seals secrets in the database; made if it does not exist. Must be given with a database URL. Default: secret.key in the data directory."`
 }
 

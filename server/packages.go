@@ -159,7 +159,7 @@ func (s *Server) uploadContent(c echo.Context) error {
 	if err != nil {
 		return err
 	}
-	if err := s.config.Packages.Upload(c.Request().Context(), id, c.Request().Body); err != nil {
+	if err := s.config.Packages.Upload(c.Request().Context(), id, patientBody(c)); err != nil {
 		return namingPackage(err, id)
 	}
 	return c.NoContent(http.StatusAccepted)

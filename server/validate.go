@@ -115,7 +115,8 @@ func readBody(c echo.Context, expected *openapi3.RequestBodyRef, options *openap
 		return nil
 	}
 	request := c.Request()
-	read, err := io.ReadAll(http.MaxBytesReader(c.Response(), request.Body, maxJSONBytes))
+	request.Body = http.MaxBytesReader(c.Response(), request.Body, maxJSONBytes)
+	read, err := io.ReadAll(patientBody(c))
 	if err != nil {
 		return err
 	}
@@ -155,7 +156,7 @@ func checkValue(decoder *json.Decoder, depth int) error {
 	}
 	delimiter, ok := token.(json.Delim)
 	if !ok {
-		return nil
+		return checkText(token, decoder)
 	}
 	if depth == 0 {
 		return fmt.Errorf("nested deeper than %d values", maxJSONDepth)
@@ -168,6 +169,9 @@ func checkValue(decoder *json.Decoder, depth int) error {
 				return err
 			}
 			name, _ := token.(string)
+			if err := checkText(token, decoder); err != nil {
+				return err
+			}
 			if names[name] {
 				return fmt.Errorf("the name %q occurs twice in an object at byte %d", name, decoder.InputOffset())
 			}
@@ -179,6 +183,14 @@ func checkValue(decoder *json.Decoder, depth int) error {
 	}
 	_, err = decoder.Token()
 	return err
+}
+
+// checkText refuses the one character that PostgreSQL cannot store.
+func checkText(token json.Token, decoder *json.Decoder) error {
+	if text, ok := token.(string); ok && strings.ContainsRune(text, 0) {
+		return fmt.Errorf("the character U+0000 before byte %d cannot be stored", decoder.InputOffset())
+	}
+	return nil
 }
 
 // explain says what is wrong with a request, each mistake with the JSON pointer of the attribute or the name of the parameter.

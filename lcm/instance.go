@@ -33,9 +33,8 @@ type VnfInstance struct {
 	Metadata                  map[string]any
 	Extensions                map[string]any
 	VnfConfigurableProperties map[string]any
-	Deployed                  bool          // whether resources may exist: also after an instantiation that was given up
-	ActiveOperationID         uuid.NullUUID // the operation that is not in a final state, if there is one
-	Version                   int64         // counts changes; the entity tag of the API
+	Deployed                  bool  // whether resources may exist: also after an instantiation that was given up
+	Version                   int64 // counts changes; the entity tag of the API
 	CreatedAt, UpdatedAt      time.Time
 }
 

@@ -13,7 +13,7 @@ import (
 	"vnfm/lcm"
 )
 
-// instanceRow is a row of vnf_instances with the operation that locks it.
+// instanceRow is a row of vnf_instances.
 type instanceRow struct {
 	ID                        uuid.UUID
 	CreatedAt                 time.Time
@@ -33,7 +33,6 @@ type instanceRow struct {
 	Metadata                  []byte
 	Extensions                []byte
 	VnfConfigurableProperties []byte
-	ActiveOperationID         uuid.NullUUID `db:"active_operation_id"`
 	Deployed                  bool
 }
 
@@ -49,7 +48,6 @@ func (r *instanceRow) instance() (*lcm.VnfInstance, error) {
 		SoftwareVersion:    r.SoftwareVersion,
 		VnfdVersion:        r.VnfdVersion,
 		InstantiationState: r.InstantiationState,
-		ActiveOperationID:  r.ActiveOperationID,
 		Deployed:           r.Deployed,
 		Version:            r.Version,
 		CreatedAt:          r.CreatedAt,
@@ -109,10 +107,8 @@ func instance(ctx context.Context, q querier, id uuid.UUID) (*lcm.VnfInstance, e
 	const query = `
 		SELECT i.id, i.created_at, i.updated_at, i.version, i.name, i.description, i.vnfd_id, i.vnf_pkg_id, i.provider,
 			i.product_name, i.software_version, i.vnfd_version, i.instantiation_state, i.instantiated_vnf_info,
-			i.vim_connection_info, i.metadata, i.extensions, i.vnf_configurable_properties, o.id AS active_operation_id,
-			i.deployment IS NOT NULL AS deployed
+			i.vim_connection_info, i.metadata, i.extensions, i.vnf_configurable_properties, i.deployment IS NOT NULL AS deployed
 		FROM vnf_instances i
-		LEFT JOIN vnf_lcm_op_occs o ON o.vnf_instance_id = i.id AND o.state NOT IN ('COMPLETED', 'ROLLED_BACK', 'FAILED')
 		WHERE i.id = @id`
 	found, err := row[instanceRow](ctx, q, query, pgx.NamedArgs{"id": id})
 	if errors.Is(err, pgx.ErrNoRows) {
@@ -134,10 +130,8 @@ func (s *Store) Instances(ctx context.Context, asked lcm.Page) ([]*lcm.VnfInstan
 		SELECT i.id, i.created_at, i.updated_at, i.version, i.name, i.description, i.vnfd_id, i.vnf_pkg_id, i.provider,
 			i.product_name, i.software_version, i.vnfd_version, i.instantiation_state, NULL::jsonb AS instantiated_vnf_info,
 			NULL::jsonb AS vim_connection_info, NULL::jsonb AS metadata, NULL::jsonb AS extensions,
-			NULL::jsonb AS vnf_configurable_properties, o.id AS active_operation_id,
-			i.deployment IS NOT NULL AS deployed
+			NULL::jsonb AS vnf_configurable_properties, i.deployment IS NOT NULL AS deployed
 		FROM vnf_instances i
-		LEFT JOIN vnf_lcm_op_occs o ON o.vnf_instance_id = i.id AND o.state NOT IN ('COMPLETED', 'ROLLED_BACK', 'FAILED')
 		WHERE (i.created_at, i.id) > (@after, @id)
 		ORDER BY i.created_at, i.id LIMIT @limit`
 	rows, more, err := page[instanceRow](ctx, s.pool, asked.Limit, query, after(asked.After.CreatedAt, asked.After.ID))

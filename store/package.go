@@ -60,6 +60,13 @@ const selectPackage = `
 		EXISTS (SELECT FROM vnf_instances i WHERE i.vnf_pkg_id = p.id) AS in_use
 	FROM vnf_packages p`
 
+// selectSmall leaves out what lists do not show: most of a package is its VNFD.
+const selectSmall = `
+	SELECT p.id, p.created_at, p.updated_at, p.onboarding_state, p.operational_state, NULL::jsonb AS user_defined_data, p.failure,
+		p.content_bytes, p.content_sha512, p.description, NULL::jsonb AS software_images, NULL::jsonb AS artifacts, NULL::jsonb AS vnfd,
+		EXISTS (SELECT FROM vnf_instances i WHERE i.vnf_pkg_id = p.id) AS in_use
+	FROM vnf_packages p`
+
 // CreatePackage implements [vnfpkg.Store].
 func (s *Store) CreatePackage(ctx context.Context, pkg *vnfpkg.Package) error {
 	data, err := object(pkg.UserDefinedData)
@@ -85,7 +92,7 @@ func (s *Store) Package(ctx context.Context, id uuid.UUID) (*vnfpkg.Package, err
 
 // PackageByVnfd implements [vnfpkg.Store].
 func (s *Store) PackageByVnfd(ctx context.Context, vnfdID string) (*vnfpkg.Package, error) {
-	return readPackage(ctx, s.pool, selectPackage+` WHERE p.vnfd_id = @vnfd`, pgx.NamedArgs{"vnfd": vnfdID})
+	return readPackage(ctx, s.pool, selectSmall+` WHERE p.vnfd_id = @vnfd`, pgx.NamedArgs{"vnfd": vnfdID})
 }
 
 // lockedPackage reads a package after it has been locked. One statement for both would see who uses the package as it was before
@@ -110,12 +117,8 @@ func readPackage(ctx context.Context, q querier, query string, args pgx.NamedArg
 
 // Packages implements [vnfpkg.Store].
 func (s *Store) Packages(ctx context.Context, asked vnfpkg.Page) ([]*vnfpkg.Package, bool, error) {
-	const query = `
-		SELECT p.id, p.created_at, p.updated_at, p.onboarding_state, p.operational_state, NULL::jsonb AS user_defined_data, p.failure,
-			p.content_bytes, p.content_sha512, p.description, NULL::jsonb AS software_images, NULL::jsonb AS artifacts,
-			NULL::jsonb AS vnfd, EXISTS (SELECT FROM vnf_instances i WHERE i.vnf_pkg_id = p.id) AS in_use
-		FROM vnf_packages p WHERE (p.created_at, p.id) > (@after, @id)
-		ORDER BY p.created_at, p.id LIMIT @limit`
+	const query = selectSmall + `
+		WHERE (p.created_at, p.id) > (@after, @id) ORDER BY p.created_at, p.id LIMIT @limit`
 	rows, more, err := page[packageRow](ctx, s.pool, asked.Limit, query, after(asked.After.CreatedAt, asked.After.ID))
 	if err != nil {
 		return nil, false, fmt.Errorf("read VNF packages: %w", err)

@@ -3,7 +3,6 @@ package lcm
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 
 	"github.com/google/uuid"
@@ -14,7 +13,6 @@ import (
 // PackageSource gives operations the VNF packages.
 type PackageSource interface {
 	Package(ctx context.Context, id uuid.UUID) (*vnfpkg.Package, error)
-	PackageByVnfd(ctx context.Context, vnfdID string) (*vnfpkg.Package, error)
 	// OpenCSAR opens the package's archive; Close must be called.
 	OpenCSAR(ctx context.Context, id uuid.UUID) (*vnfpkg.StoredCSAR, error)
 }
@@ -41,27 +39,12 @@ func NewManager(instances InstanceStore, operations OperationStore, packages Pac
 // CreateInstance makes a VNF instance identifier, SOL003 5.4.2.3.1. *[Unprocessable] if no package of the VNFD is onboarded and
 // enabled.
 func (m *Manager) CreateInstance(ctx context.Context, request CreateRequest) (*VnfInstance, error) {
-	pkg, err := m.packages.PackageByVnfd(ctx, request.VnfdID)
-	if errors.Is(err, vnfpkg.ErrNotFound) {
-		return nil, &Unprocessable{"/vnfdId", fmt.Sprintf("no VNF package with VNFD id %s is onboarded", request.VnfdID)}
-	}
-	if err != nil {
-		return nil, err
-	}
-	if pkg.OperationalState != vnfpkg.Enabled {
-		return nil, &Unprocessable{"/vnfdId", fmt.Sprintf("VNF package %s with VNFD id %s is not %s", pkg.ID, request.VnfdID, vnfpkg.Enabled)}
-	}
 	id := uuid.New()
 	instance := &VnfInstance{
 		ID:                 id,
 		Name:               request.Name,
 		Description:        request.Description,
 		VnfdID:             request.VnfdID,
-		VnfPkgID:           pkg.ID,
-		Provider:           pkg.Description.Provider,
-		ProductName:        pkg.Description.ProductName,
-		SoftwareVersion:    pkg.Description.SoftwareVersion,
-		VnfdVersion:        pkg.Description.DescriptorVersion,
 		InstantiationState: NotInstantiated,
 		Metadata:           request.Metadata,
 	}

@@ -10,8 +10,8 @@ import (
 
 // InstanceStore keeps VNF instances. Its methods return *[NotFound] for an unknown id.
 type InstanceStore interface {
-	// CreateInstance stores a new instance. The package of the instance must be ONBOARDED and ENABLED at that moment, else
-	// *[Unprocessable]. CreatedAt, UpdatedAt and Version are set.
+	// CreateInstance stores a new instance of the package with its VNFD id, which must be ONBOARDED and ENABLED at that moment, else
+	// *[Unprocessable]. What is known from the package, the times and Version are set.
 	CreateInstance(ctx context.Context, instance *VnfInstance) error
 	Instance(ctx context.Context, id uuid.UUID) (*VnfInstance, error)
 	// Instances returns a page without the attributes that SOL003 leaves out of lists by default

@@ -75,22 +75,23 @@ func (s *Store) CreateInstance(ctx context.Context, instance *lcm.VnfInstance) e
 	// The package is locked, so that it cannot be disabled or deleted between the check and the insert.
 	const insert = `
 		WITH package AS (
-			SELECT id FROM vnf_packages
-			WHERE id = @package AND onboarding_state = 'ONBOARDED' AND operational_state = 'ENABLED'
+			SELECT id, description FROM vnf_packages
+			WHERE vnfd_id = @vnfd AND onboarding_state = 'ONBOARDED' AND operational_state = 'ENABLED'
 			FOR SHARE)
 		INSERT INTO vnf_instances (id, name, description, vnfd_id, vnf_pkg_id, provider, product_name, software_version,
 			vnfd_version, instantiation_state, metadata)
-		SELECT @id, @name, @description, @vnfd, id, @provider, @product, @software, @vnfdVersion, @state, @metadata FROM package
-		RETURNING created_at, updated_at, version`
+		SELECT @id, @name, @description, @vnfd, p.id, p.description ->> 'vnfProvider', p.description ->> 'vnfProductName',
+			p.description ->> 'vnfSoftwareVersion', p.description ->> 'vnfdVersion', @state, @metadata
+		FROM package p
+		RETURNING vnf_pkg_id, provider, product_name, software_version, vnfd_version, created_at, updated_at, version`
 	err = s.pool.QueryRow(ctx, insert, pgx.NamedArgs{
 		"id": instance.ID, "name": instance.Name, "description": instance.Description, "vnfd": instance.VnfdID,
-		"package": instance.VnfPkgID, "provider": instance.Provider, "product": instance.ProductName,
-		"software": instance.SoftwareVersion, "vnfdVersion": instance.VnfdVersion, "state": instance.InstantiationState,
-		"metadata": metadata,
-	}).Scan(&instance.CreatedAt, &instance.UpdatedAt, &instance.Version)
+		"state": instance.InstantiationState, "metadata": metadata,
+	}).Scan(&instance.VnfPkgID, &instance.Provider, &instance.ProductName, &instance.SoftwareVersion, &instance.VnfdVersion,
+		&instance.CreatedAt, &instance.UpdatedAt, &instance.Version)
 	if errors.Is(err, pgx.ErrNoRows) {
 		return &lcm.Unprocessable{Attribute: "/vnfdId",
-			Detail: fmt.Sprintf("VNF package %s is not onboarded and enabled", instance.VnfPkgID)}
+			Detail: fmt.Sprintf("no VNF package with VNFD id %s is onboarded and enabled", instance.VnfdID)}
 	}
 	if err != nil {
 		return fmt.Errorf("store vnf instance: %w", err)

@@ -90,11 +90,6 @@ func (s *Store) Package(ctx context.Context, id uuid.UUID) (*vnfpkg.Package, err
 	return readPackage(ctx, s.pool, selectPackage+` WHERE p.id = @id`, pgx.NamedArgs{"id": id})
 }
 
-// PackageByVnfd implements [vnfpkg.Store].
-func (s *Store) PackageByVnfd(ctx context.Context, vnfdID string) (*vnfpkg.Package, error) {
-	return readPackage(ctx, s.pool, selectSmall+` WHERE p.vnfd_id = @vnfd`, pgx.NamedArgs{"vnfd": vnfdID})
-}
-
 // lockedPackage reads a package after it has been locked. One statement for both would see who uses the package as it was before
 // the wait for the lock.
 func lockedPackage(ctx context.Context, tx pgx.Tx, id uuid.UUID) (*vnfpkg.Package, error) {

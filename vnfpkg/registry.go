@@ -14,8 +14,6 @@ import (
 type Store interface {
 	CreatePackage(ctx context.Context, pkg *Package) error
 	Package(ctx context.Context, id uuid.UUID) (*Package, error)
-	// PackageByVnfd returns the ONBOARDED package of that VNFD id, without what Packages leaves out.
-	PackageByVnfd(ctx context.Context, vnfdID string) (*Package, error)
 	// Packages returns a page in the order of creation, and whether more follow. SoftwareImages, Artifacts, Vnfd and
 	// UserDefinedData are left out, as SOL003 does by default.
 	Packages(ctx context.Context, page Page) ([]*Package, bool, error)
@@ -88,11 +86,6 @@ func (r *Registry) Create(ctx context.Context, userDefinedData map[string]any) (
 // Package returns one package, or [ErrNotFound].
 func (r *Registry) Package(ctx context.Context, id uuid.UUID) (*Package, error) {
 	return r.store.Package(ctx, id)
-}
-
-// PackageByVnfd returns the onboarded package of a VNFD without its large parts, as lists show it, or [ErrNotFound].
-func (r *Registry) PackageByVnfd(ctx context.Context, vnfdID string) (*Package, error) {
-	return r.store.PackageByVnfd(ctx, vnfdID)
 }
 
 // Packages returns a page of packages, and whether more follow.

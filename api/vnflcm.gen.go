@@ -40,10 +40,13 @@ const (
 
 // Defines values for LcmOperationType.
 const (
-	LcmOperationTypeHeal        LcmOperationType = "HEAL"
-	LcmOperationTypeInstantiate LcmOperationType = "INSTANTIATE"
-	LcmOperationTypeScale       LcmOperationType = "SCALE"
-	LcmOperationTypeTerminate   LcmOperationType = "TERMINATE"
+	LcmOperationTypeChangeExtConn LcmOperationType = "CHANGE_EXT_CONN"
+	LcmOperationTypeChangeFlavour LcmOperationType = "CHANGE_FLAVOUR"
+	LcmOperationTypeHeal          LcmOperationType = "HEAL"
+	LcmOperationTypeInstantiate   LcmOperationType = "INSTANTIATE"
+	LcmOperationTypeScale         LcmOperationType = "SCALE"
+	LcmOperationTypeScaleToLevel  LcmOperationType = "SCALE_TO_LEVEL"
+	LcmOperationTypeTerminate     LcmOperationType = "TERMINATE"
 )
 
 // Defines values for TerminateVnfRequestTerminationType.
@@ -102,8 +105,25 @@ type AffectedVnfc struct {
 	VduID                     string         `json:"vduId"`
 }
 
+// ChangeExtVnfConnectivityRequest A request to connect a VNF to other external networks (SOL003 5.5.2.11). Connection points that are not named stay.
+type ChangeExtVnfConnectivityRequest struct {
+	// AdditionalParams Named values of any kind (SOL003 4.4.1.5).
+	AdditionalParams KeyValuePairs        `json:"additionalParams,omitempty,omitzero"`
+	ExtVirtualLinks  []ExtVirtualLinkData `json:"extVirtualLinks"`
+}
+
 // ChangeType What happened to a resource (SOL003 5.5.3.12).
 type ChangeType string
+
+// ChangeVnfFlavourRequest A request to change the deployment flavour of a VNF (SOL003 5.5.2.7). Links that are not given stay as they are.
+type ChangeVnfFlavourRequest struct {
+	// AdditionalParams Named values of any kind (SOL003 4.4.1.5).
+	AdditionalParams       KeyValuePairs               `json:"additionalParams,omitempty,omitzero"`
+	ExtManagedVirtualLinks []ExtManagedVirtualLinkData `json:"extManagedVirtualLinks,omitempty,omitzero"`
+	ExtVirtualLinks        []ExtVirtualLinkData        `json:"extVirtualLinks,omitempty,omitzero"`
+	InstantiationLevelID   string                      `json:"instantiationLevelId,omitempty,omitzero"`
+	NewFlavourID           string                      `json:"newFlavourId"`
+}
 
 // CpProtocolData The addressing that a connection point is to have (SOL003 4.4.1.14).
 type CpProtocolData struct {
@@ -295,6 +315,14 @@ type ScaleVnfRequest struct {
 	Type          string `json:"type"`
 }
 
+// ScaleVnfToLevelRequest A request to bring a VNF to a level (SOL003 5.5.2.6); exactly one of instantiationLevelId and scaleInfo must be given.
+type ScaleVnfToLevelRequest struct {
+	// AdditionalParams Named values of any kind (SOL003 4.4.1.5).
+	AdditionalParams     KeyValuePairs `json:"additionalParams,omitempty,omitzero"`
+	InstantiationLevelID string        `json:"instantiationLevelId,omitempty,omitzero"`
+	ScaleInfo            []ScaleInfo   `json:"scaleInfo,omitempty,omitzero"`
+}
+
 // TerminateVnfRequest Asks for the end of a VNF (SOL003 5.5.2.8).
 type TerminateVnfRequest struct {
 	// AdditionalParams Named values of any kind (SOL003 4.4.1.5).
@@ -388,6 +416,12 @@ type VnfInstanceInstantiationState string
 
 // VnfInstanceLinks Links of a VNF instance, with the tasks that its state allows (SOL003 5.5.2.2).
 type VnfInstanceLinks struct {
+	// ChangeExtConn A link to a resource (SOL013 5.1.2).
+	ChangeExtConn Link `json:"changeExtConn,omitempty,omitzero"`
+
+	// ChangeFlavour A link to a resource (SOL013 5.1.2).
+	ChangeFlavour Link `json:"changeFlavour,omitempty,omitzero"`
+
 	// Heal A link to a resource (SOL013 5.1.2).
 	Heal Link `json:"heal,omitempty,omitzero"`
 
@@ -396,6 +430,9 @@ type VnfInstanceLinks struct {
 
 	// Scale A link to a resource (SOL013 5.1.2).
 	Scale Link `json:"scale,omitempty,omitzero"`
+
+	// ScaleToLevel A link to a resource (SOL013 5.1.2).
+	ScaleToLevel Link `json:"scaleToLevel,omitempty,omitzero"`
 
 	// Self A link to a resource (SOL013 5.1.2).
 	Self Link `json:"self"`
@@ -408,6 +445,9 @@ type VnfInstanceLinks struct {
 type VnfLcmOpOcc struct {
 	// UnderscoreLinks Links of an operation occurrence (SOL003 5.5.2.13).
 	UnderscoreLinks VnfLcmOpOccLinks `json:"_links"`
+
+	// ChangedExtConnectivity The external links that a change of the external connectivity has changed.
+	ChangedExtConnectivity any `json:"changedExtConnectivity,omitempty,omitzero"`
 
 	// Error Present in FAILED_TEMP and FAILED, and in ROLLED_BACK after a failure.
 	Error                 *ProblemDetails `json:"error,omitempty,omitzero"`

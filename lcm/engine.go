@@ -56,10 +56,13 @@ func NewEngine(store RunStore, packages PackageSource, vims *VimRegistry, driver
 		vims:   vims,
 		config: config,
 		plans: map[OperationType]func(*Run) (plan, error){
-			OpInstantiate: always(instantiation(planner)),
-			OpScale:       always(scaling(planner)),
-			OpHeal:        healing(planner),
-			OpTerminate:   always(termination(driver)),
+			OpInstantiate:   always(instantiation(planner)),
+			OpScale:         always(scaling(planner)),
+			OpScaleToLevel:  always(shaping(planner, OpScaleToLevel)),
+			OpChangeFlavour: always(shaping(planner, OpChangeFlavour)),
+			OpHeal:          healing(planner),
+			OpChangeExtConn: always(shaping(planner, OpChangeExtConn)),
+			OpTerminate:     always(termination(driver)),
 		},
 	}
 }

@@ -12,34 +12,42 @@ type OperationType string
 
 // The operation types.
 const (
-	OpInstantiate OperationType = "INSTANTIATE"
-	OpScale       OperationType = "SCALE"
-	OpHeal        OperationType = "HEAL"
-	OpTerminate   OperationType = "TERMINATE"
+	OpInstantiate   OperationType = "INSTANTIATE"
+	OpScale         OperationType = "SCALE"
+	OpScaleToLevel  OperationType = "SCALE_TO_LEVEL"
+	OpChangeFlavour OperationType = "CHANGE_FLAVOUR"
+	OpHeal          OperationType = "HEAL"
+	OpChangeExtConn OperationType = "CHANGE_EXT_CONN"
+	OpTerminate     OperationType = "TERMINATE"
 )
 
 // Operation is a VNF lifecycle management operation occurrence, VnfLcmOpOcc (SOL003 5.5.2.13).
 type Operation struct {
-	ID                    uuid.UUID
-	State                 OperationState
-	StateEnteredAt        time.Time
-	StartedAt             time.Time
-	VnfInstanceID         uuid.UUID
-	Type                  OperationType
-	IsAutomaticInvocation bool
-	Params                json.RawMessage // the request, secrets masked
-	Error                 *Problem        // set in FAILED_TEMP and FAILED, and in ROLLED_BACK after a failure
-	ResourceChanges       *ResourceChanges
-	Steps                 []StepRecord // in order; read with a single operation only
+	ID                     uuid.UUID
+	State                  OperationState
+	StateEnteredAt         time.Time
+	StartedAt              time.Time
+	VnfInstanceID          uuid.UUID
+	Type                   OperationType
+	IsAutomaticInvocation  bool
+	Params                 json.RawMessage // the request, secrets masked
+	Error                  *Problem        // set in FAILED_TEMP and FAILED, and in ROLLED_BACK after a failure
+	ResourceChanges        *ResourceChanges
+	ChangedExtConnectivity []ExtVirtualLinkInfo // the external links that CHANGE_EXT_CONN has changed
+	Steps                  []StepRecord         // in order; read with a single operation only
 }
 
 // CanRollBack reports whether what the operation has done can be undone: what was removed cannot be brought back.
 func (o *Operation) CanRollBack() bool {
-	if o.Type != OpScale {
-		return o.Type == OpInstantiate
+	switch o.Type {
+	case OpInstantiate, OpChangeFlavour, OpChangeExtConn:
+		return true
+	case OpScale:
+		var request ScaleRequest
+		return json.Unmarshal(o.Params, &request) == nil && request.Type == ScaleOut
+	default:
+		return false
 	}
-	var request ScaleRequest
-	return json.Unmarshal(o.Params, &request) == nil && request.Type == ScaleOut
 }
 
 // Problem is the reason of a failed operation, ProblemDetails of SOL013 6.3.

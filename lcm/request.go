@@ -180,3 +180,25 @@ func (l *oneOrMore) UnmarshalJSON(encoded []byte) error {
 	}
 	return json.Unmarshal(encoded, (*[]string)(l))
 }
+
+// ScaleToLevelRequest is ScaleVnfToLevelRequest (SOL003 5.5.2.6): one of the two.
+type ScaleToLevelRequest struct {
+	InstantiationLevelID string         `json:"instantiationLevelId,omitempty"`
+	ScaleInfo            []ScaleInfo    `json:"scaleInfo,omitempty"`
+	AdditionalParams     map[string]any `json:"additionalParams,omitempty"`
+}
+
+// ChangeFlavourRequest is ChangeVnfFlavourRequest (SOL003 5.5.2.7). Links that are not given stay as they are.
+type ChangeFlavourRequest struct {
+	NewFlavourID           string                      `json:"newFlavourId"`
+	InstantiationLevelID   string                      `json:"instantiationLevelId,omitempty"`
+	ExtVirtualLinks        []ExtVirtualLinkData        `json:"extVirtualLinks,omitempty"`
+	ExtManagedVirtualLinks []ExtManagedVirtualLinkData `json:"extManagedVirtualLinks,omitempty"`
+	AdditionalParams       map[string]any              `json:"additionalParams,omitempty"` // merged into those of the instantiation
+}
+
+// ChangeExtConnRequest is ChangeExtVnfConnectivityRequest (SOL003 5.5.2.11). Connection points that are not named stay as they are.
+type ChangeExtConnRequest struct {
+	ExtVirtualLinks  []ExtVirtualLinkData `json:"extVirtualLinks"`
+	AdditionalParams map[string]any       `json:"additionalParams,omitempty"`
+}

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"maps"
 	"net/http"
 	"slices"
 )
@@ -60,6 +61,13 @@ func (p *planner) planChange(compute func(context.Context, *Run) (*change, error
 			return Result{}, err
 		}
 		next.StackID, next.VimConnectionInfo = run.Deployment.StackID, run.Deployment.VimConnectionInfo
+		// Heat reads the definition of what it replaces from the files of the update.
+		files := maps.Clone(run.Deployment.Files)
+		if files == nil {
+			files = map[string]string{}
+		}
+		maps.Copy(files, next.Files)
+		next.Files = files
 		return Done(changePlan{Target: next, Unhealthy: wanted.unhealthy, Reason: wanted.reason}), nil
 	}
 }

@@ -1,11 +1,14 @@
 package lcm_test
 
 import (
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"slices"
 	"testing"
+
+	"github.com/google/uuid"
 
 	"vnfm/lcm"
 	"vnfm/lcm/heat/heattest"
@@ -276,6 +279,105 @@ func TestScaleAndHealRequestsThatCannotBeRight(t *testing.T) {
 		var invalid *lcm.InvalidRequest
 		if !errors.As(err, &invalid) || invalid.Attribute != row.attribute {
 			t.Errorf("%s: got %v, want a refusal of %s", row.name, err, row.attribute)
+		}
+	}
+}
+
+// change starts one of the operations that change the shape of a VNF, and carries it out.
+func (b *bench) change(instance *lcm.VnfInstance, kind lcm.OperationType, request string, kill int) *lcm.Operation {
+	b.t.Helper()
+	start := map[lcm.OperationType]func(context.Context, uuid.UUID, json.RawMessage) (*lcm.Operation, error){
+		lcm.OpScaleToLevel: b.manager.ScaleToLevel, lcm.OpChangeFlavour: b.manager.ChangeFlavour, lcm.OpChangeExtConn: b.manager.ChangeExtConn,
+	}[kind]
+	operation, err := start(b.t.Context(), instance.ID, json.RawMessage(request))
+	if err != nil {
+		b.t.Fatal(err)
+	}
+	if kill >= 0 {
+		_, _ = b.engine(&dying{b.db, kill}).Run(b.t.Context(), operation.ID)
+	}
+	return b.follow(b.engine(b.db), operation.ID)
+}
+
+func TestLevelsFlavoursAndConnectionsWithDeathBeforeEveryCommit(t *testing.T) {
+	t.Parallel()
+	for kill := -1; kill < 13; kill++ {
+		t.Run(fmt.Sprintf("commit %d", kill+1), func(t *testing.T) {
+			t.Parallel()
+			b := setup(t)
+			instance := b.instantiated()
+
+			b.expect(b.change(instance, lcm.OpScaleToLevel, `{"instantiationLevelId": "instantiation_level_3"}`, kill), lcm.StateCompleted)
+			if workers := len(servers(b.read(instance), "worker")); workers != 3 {
+				t.Errorf("%d workers at level 3", workers)
+			}
+			request := `{"scaleInfo": [{"aspectId": "worker_group", "scaleLevel": 1}]}`
+			b.expect(b.change(instance, lcm.OpScaleToLevel, request, kill), lcm.StateCompleted)
+			if workers := len(servers(b.read(instance), "worker")); workers != 2 {
+				t.Errorf("%d workers at scale level 1", workers)
+			}
+
+			request = `{"extVirtualLinks": [{"id": "moved", "resourceId": "` + b.cloud.NetworkID("net_mgmt") + `", "extCps": [{"cpdId": "controller_CP2", "cpConfig": []}]}]}`
+			moved := b.change(instance, lcm.OpChangeExtConn, request, kill)
+			b.expect(moved, lcm.StateCompleted)
+			if len(moved.ChangedExtConnectivity) != 1 || moved.ChangedExtConnectivity[0].ID != "moved" {
+				t.Errorf("changed connectivity: %+v", moved.ChangedExtConnectivity)
+			}
+			for _, link := range b.read(instance).InstantiatedVnfInfo.VnfVirtualLinkResourceInfo {
+				if link.VnfVirtualLinkDescID == "moved" && len(link.VnfLinkPorts) != 1 {
+					t.Errorf("the new link has %d ports", len(link.VnfLinkPorts))
+				}
+			}
+
+			b.expect(b.change(instance, lcm.OpChangeFlavour, `{"newFlavourId": "large"}`, kill), lcm.StateCompleted)
+			if info := b.read(instance).InstantiatedVnfInfo; info.FlavourID != "large" || len(info.VnfcResourceInfo) == 0 {
+				t.Errorf("after the change: flavour %s with %d VNFCs", info.FlavourID, len(info.VnfcResourceInfo))
+			}
+			b.expect(b.run(instance, "terminate", `{"terminationType": "FORCEFUL"}`, -1), lcm.StateCompleted)
+			b.leaveNothing()
+		})
+	}
+}
+
+func TestChangeOfFlavourCanBeRolledBack(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	instance := b.instantiated()
+	b.cloud.SetInstanceQuota(2)
+	request := `{"extVirtualLinks": [{"id": "net0", "resourceId": "00000000-0000-4000-8000-000000000000", "extCps": [{"cpdId": "worker_CP1", "cpConfig": []}]}]}`
+	failed := b.change(instance, lcm.OpChangeExtConn, request, -1)
+	b.expect(failed, lcm.StateFailedTemp)
+	if _, err := b.manager.Rollback(t.Context(), failed.ID); err != nil {
+		t.Fatal(err)
+	}
+	b.cloud.SetInstanceQuota(0)
+	b.expect(b.follow(b.engine(b.db), failed.ID), lcm.StateRolledBack)
+	if left := len(serversIn(b)); left != 2 {
+		t.Errorf("%d servers after the rollback, want 2", left)
+	}
+	b.expect(b.run(instance, "terminate", `{"terminationType": "FORCEFUL"}`, -1), lcm.StateCompleted)
+	b.leaveNothing()
+}
+
+func TestChangesThatCannotBeRight(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	instance := b.instantiated()
+	for _, row := range []struct{ name, request, attribute string }{
+		{"SCALE_TO_LEVEL", `{}`, ""},
+		{"SCALE_TO_LEVEL", `{"instantiationLevelId": "none"}`, "/instantiationLevelId"},
+		{"SCALE_TO_LEVEL", `{"scaleInfo": [{"aspectId": "none", "scaleLevel": 1}]}`, "/scaleInfo/0/aspectId"},
+		{"SCALE_TO_LEVEL", `{"scaleInfo": [{"aspectId": "worker_group", "scaleLevel": 9}]}`, "/scaleInfo/0/scaleLevel"},
+		{"CHANGE_FLAVOUR", `{"newFlavourId": "none"}`, "/newFlavourId"},
+		{"CHANGE_EXT_CONN", `{"extVirtualLinks": [{"id": "a", "resourceId": "b", "extCps": [{"cpdId": "none"}]}]}`, "/extVirtualLinks/0/extCps/0/cpdId"},
+	} {
+		start := map[string]func(context.Context, uuid.UUID, json.RawMessage) (*lcm.Operation, error){
+			"SCALE_TO_LEVEL": b.manager.ScaleToLevel, "CHANGE_FLAVOUR": b.manager.ChangeFlavour, "CHANGE_EXT_CONN": b.manager.ChangeExtConn,
+		}[row.name]
+		_, err := start(t.Context(), instance.ID, json.RawMessage(row.request))
+		var invalid *lcm.InvalidRequest
+		if !errors.As(err, &invalid) || invalid.Attribute != row.attribute {
+			t.Errorf("%s %s: got %v, want a refusal of %q", row.name, row.request, err, row.attribute)
 		}
 	}
 }

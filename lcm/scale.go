@@ -104,12 +104,16 @@ func (p *planner) victims(ctx context.Context, run *Run, flavour *vnfpkg.Flavour
 	if reverse, _ := request.AdditionalParams["is_reverse"].(string); strings.EqualFold(reverse, "true") {
 		slices.Reverse(found)
 	}
-	stay := len(found)
+	stay := sizeOf(flavour, request.AspectID, shape{run.Deployment.Request, levels}, len(found))
+	return found[:max(0, len(found)-stay)], nil
+}
+
+// sizeOf is the number of members that the group of an aspect has in a shape; otherwise, if the VNFD does not say.
+func sizeOf(flavour *vnfpkg.Flavour, aspect string, of shape, otherwise int) int {
 	for _, deltas := range flavour.AspectDeltas {
-		if deltas.Aspect == request.AspectID {
-			stay = flavour.VduCount(deltas.Vdu, levels, run.Deployment.Request.InstantiationLevelID)
-			break
+		if deltas.Aspect == aspect {
+			return flavour.VduCount(deltas.Vdu, of.levels, of.request.InstantiationLevelID)
 		}
 	}
-	return found[:max(0, len(found)-stay)], nil
+	return otherwise
 }

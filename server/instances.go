@@ -57,8 +57,11 @@ func vnfInstance(instance *lcm.VnfInstance) api.VnfInstance {
 	links := &shown.UnderscoreLinks
 	if instance.InstantiationState == lcm.Instantiated {
 		links.Heal = api.Link{Href: self + "/heal"}
+		links.ChangeFlavour = api.Link{Href: self + "/change_flavour"}
+		links.ChangeExtConn = api.Link{Href: self + "/change_ext_conn"}
 		if instance.InstantiatedVnfInfo == nil || len(instance.InstantiatedVnfInfo.ScaleStatus) > 0 {
 			links.Scale = api.Link{Href: self + "/scale"}
+			links.ScaleToLevel = api.Link{Href: self + "/scale_to_level"}
 		}
 	} else {
 		links.Instantiate = api.Link{Href: self + "/instantiate"}

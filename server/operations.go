@@ -39,6 +39,9 @@ func vnfLcmOpOcc(operation *lcm.Operation) api.VnfLcmOpOcc {
 	if operation.ResourceChanges != nil {
 		shown.ResourceChanges = operation.ResourceChanges
 	}
+	if operation.ChangedExtConnectivity != nil {
+		shown.ChangedExtConnectivity = operation.ChangedExtConnectivity
+	}
 	if operation.State == lcm.StateFailedTemp {
 		shown.UnderscoreLinks.Retry = api.Link{Href: self + "/retry"}
 		shown.UnderscoreLinks.Fail = api.Link{Href: self + "/fail"}

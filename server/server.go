@@ -31,7 +31,10 @@ type InstanceManager interface {
 type OperationManager interface {
 	Instantiate(ctx context.Context, instanceID uuid.UUID, params json.RawMessage) (*lcm.Operation, error)
 	Scale(ctx context.Context, instanceID uuid.UUID, params json.RawMessage) (*lcm.Operation, error)
+	ScaleToLevel(ctx context.Context, instanceID uuid.UUID, params json.RawMessage) (*lcm.Operation, error)
+	ChangeFlavour(ctx context.Context, instanceID uuid.UUID, params json.RawMessage) (*lcm.Operation, error)
 	Heal(ctx context.Context, instanceID uuid.UUID, params json.RawMessage) (*lcm.Operation, error)
+	ChangeExtConn(ctx context.Context, instanceID uuid.UUID, params json.RawMessage) (*lcm.Operation, error)
 	Terminate(ctx context.Context, instanceID uuid.UUID, params json.RawMessage) (*lcm.Operation, error)
 	Operation(ctx context.Context, id uuid.UUID) (*lcm.Operation, error)
 	Operations(ctx context.Context, page lcm.Page) ([]*lcm.Operation, bool, error)

@@ -15,16 +15,17 @@ import (
 
 // operationRow is a row of vnf_lcm_op_occs.
 type operationRow struct {
-	ID                    uuid.UUID
-	CreatedAt             time.Time
-	State                 lcm.OperationState
-	StateEnteredAt        time.Time
-	VnfInstanceID         uuid.UUID `db:"vnf_instance_id"`
-	Type                  lcm.OperationType
-	IsAutomaticInvocation bool
-	Params                []byte
-	Error                 []byte
-	ResourceChanges       []byte
+	ID                     uuid.UUID
+	CreatedAt              time.Time
+	State                  lcm.OperationState
+	StateEnteredAt         time.Time
+	VnfInstanceID          uuid.UUID `db:"vnf_instance_id"`
+	Type                   lcm.OperationType
+	IsAutomaticInvocation  bool
+	Params                 []byte
+	Error                  []byte
+	ResourceChanges        []byte
+	ChangedExtConnectivity []byte
 }
 
 func (r *operationRow) operation() (*lcm.Operation, error) {
@@ -38,7 +39,9 @@ func (r *operationRow) operation() (*lcm.Operation, error) {
 		IsAutomaticInvocation: r.IsAutomaticInvocation,
 		Params:                r.Params,
 	}
-	if err := errors.Join(read(r.Error, &operation.Error), read(r.ResourceChanges, &operation.ResourceChanges)); err != nil {
+	err := errors.Join(read(r.Error, &operation.Error), read(r.ResourceChanges, &operation.ResourceChanges),
+		read(r.ChangedExtConnectivity, &operation.ChangedExtConnectivity))
+	if err != nil {
 		return nil, fmt.Errorf("read operation %s: %w", r.ID, err)
 	}
 	return operation, nil
@@ -93,7 +96,8 @@ func outputPlace(id uuid.UUID, step string) string {
 func deploymentPlace(id uuid.UUID) string { return "vnf_instances/deployment/" + id.String() }
 
 const selectOperation = `
-	SELECT id, created_at, state, state_entered_at, vnf_instance_id, type, is_automatic_invocation, params, error, resource_changes
+	SELECT id, created_at, state, state_entered_at, vnf_instance_id, type, is_automatic_invocation, params, error, resource_changes,
+		changed_ext_connectivity
 	FROM vnf_lcm_op_occs WHERE id = @id`
 
 // Operation implements [lcm.OperationStore].
@@ -154,7 +158,7 @@ func (s *Store) ChangeOperation(ctx context.Context, id uuid.UUID, change func(*
 func (s *Store) Operations(ctx context.Context, asked lcm.Page) ([]*lcm.Operation, bool, error) {
 	const query = `
 		SELECT id, created_at, state, state_entered_at, vnf_instance_id, type, is_automatic_invocation, NULL::jsonb AS params,
-			NULL::jsonb AS error, NULL::jsonb AS resource_changes
+			NULL::jsonb AS error, NULL::jsonb AS resource_changes, NULL::jsonb AS changed_ext_connectivity
 		FROM vnf_lcm_op_occs WHERE (created_at, id) > (@after, @id)
 		ORDER BY created_at, id LIMIT @limit`
 	rows, more, err := page[operationRow](ctx, s.pool, asked.Limit, query, after(asked.After.CreatedAt, asked.After.ID))

@@ -140,12 +140,18 @@ func writeOperation(ctx context.Context, tx pgx.Tx, operation *lcm.Operation) er
 	if err != nil {
 		return err
 	}
+	var links []byte
+	if operation.ChangedExtConnectivity != nil {
+		if links, err = json.Marshal(operation.ChangedExtConnectivity); err != nil {
+			return err
+		}
+	}
 	const update = `
-		UPDATE vnf_lcm_op_occs SET state = @state, error = @error, resource_changes = @changes,
+		UPDATE vnf_lcm_op_occs SET state = @state, error = @error, resource_changes = @changes, changed_ext_connectivity = @links,
 			state_entered_at = CASE WHEN state = @state THEN state_entered_at ELSE now() END
 		WHERE id = @id RETURNING state_entered_at`
 	return tx.QueryRow(ctx, update, pgx.NamedArgs{
-		"id": operation.ID, "state": operation.State, "error": problem, "changes": changes,
+		"id": operation.ID, "state": operation.State, "error": problem, "changes": changes, "links": links,
 	}).Scan(&operation.StateEnteredAt)
 }
 

@@ -410,7 +410,7 @@ func (c *demoCommand) Run(ctx context.Context) (err error) {
 		return err
 	}
 	serve.Listen, serve.DatabaseURL, serve.DataDir, serve.SecretKeyFile = c.Listen, "", dir, ""
-	fmt.Println("start     PostgreSQL, the VNF manager and a simulated OpenStack")
+	fmt.Println("start       PostgreSQL, the VNF manager and a simulated OpenStack")
 	return serve.serve(ctx, logger, func(ctx context.Context, vims *lcm.VimRegistry) error {
 		if err := registerSim(ctx, vims, cloud); err != nil {
 			return err
@@ -420,7 +420,10 @@ func (c *demoCommand) Run(ctx context.Context) (err error) {
 			CSAR:     csar.Bytes(),
 			Networks: []string{cloud.NetworkID("net0"), cloud.NetworkID("net1")},
 			Subnets:  []string{cloud.SubnetID("net0"), cloud.SubnetID("net1")},
-			Out:      os.Stdout,
+			Spoil: func() {
+				cloud.FailResource(heattest.ResourceFault{Type: "OS::Nova::Server", Action: "CREATE", Times: 1, Reason: "No valid host was found."})
+			},
+			Out: os.Stdout,
 		}
 		if err := walk.Run(ctx); err != nil {
 			return fmt.Errorf("the walk ended: %w", err)
@@ -429,7 +432,7 @@ func (c *demoCommand) Run(ctx context.Context) (err error) {
 			stop()
 			return nil
 		}
-		fmt.Printf("done      the API is at http://%s, the simulated OpenStack at %s; Ctrl-C ends it\n", c.Listen, cloud.AuthURL())
+		fmt.Printf("done        the API is at http://%s, the simulated OpenStack at %s; Ctrl-C ends it\n", c.Listen, cloud.AuthURL())
 		return nil
 	})
 }

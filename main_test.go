@@ -469,7 +469,9 @@ func TestDemoWalksToItsEnd(t *testing.T) {
 	if err != nil {
 		t.Fatalf("demo: %v\n%s", err, output)
 	}
-	for _, line := range []string{"ONBOARDED", "instantiate COMPLETED", "VNFC    controller", "terminate COMPLETED"} {
+	for _, line := range []string{
+		"ONBOARDED", "instantiate COMPLETED", "VNFC    controller", "rollback    ROLLED_BACK", "retry       COMPLETED", "heal        COMPLETED", "terminate   COMPLETED",
+	} {
 		if !strings.Contains(string(output), line) {
 			t.Errorf("demo does not tell %q:\n%s", line, output)
 		}

@@ -1,5 +1,6 @@
 // Package demo walks through the life of a VNF over the API of a running server, and tells what it sees: the package is
-// onboarded, an instance created, instantiated, shown, terminated and deleted.
+// onboarded, an instance created, instantiated, scaled and healed, an operation fails and is retried, another is rolled back, and at
+// the end the instance is terminated and deleted.
 package demo
 
 import (
@@ -19,6 +20,7 @@ type Walk struct {
 	CSAR     []byte    // the package to onboard
 	Networks []string  // ids in the VIM of the networks for the package's two external virtual links
 	Subnets  []string  // ids in the VIM of their subnets
+	Spoil    func()    // makes the VIM fail to make the next server
 	Out      io.Writer // where the story goes
 }
 
@@ -38,10 +40,13 @@ func (w *Walk) Run(ctx context.Context) error {
 	if err := w.show(ctx, instance); err != nil {
 		return err
 	}
+	if err := w.change(ctx, instance); err != nil {
+		return err
+	}
 	if err := w.operate(ctx, instance, "terminate", map[string]any{"terminationType": "FORCEFUL"}); err != nil {
 		return err
 	}
-	w.say("delete    the VNF instance and the VNF package")
+	w.say("delete      the VNF instance and the VNF package")
 	if _, err := w.call(ctx, http.MethodDelete, instance, nil, nil); err != nil {
 		return err
 	}
@@ -53,7 +58,7 @@ func (w *Walk) Run(ctx context.Context) error {
 }
 
 func (w *Walk) onboard(ctx context.Context) (vnfdID, path string, err error) {
-	w.say("onboard   a VNF package of %d KiB", (len(w.CSAR)+1023)/1024)
+	w.say("onboard     a VNF package of %d KiB", (len(w.CSAR)+1023)/1024)
 	location, err := w.call(ctx, http.MethodPost, "/vnfpkgm/v1/vnf_packages", map[string]any{}, nil)
 	if err != nil {
 		return "", "", err
@@ -77,7 +82,7 @@ func (w *Walk) onboard(ctx context.Context) (vnfdID, path string, err error) {
 		}
 		return info.OnboardingState == "ONBOARDED", nil
 	})
-	w.say("          %s is ONBOARDED, VNFD %s", info.VnfProductName, info.VnfdID)
+	w.say("            %s is ONBOARDED, VNFD %s", info.VnfProductName, info.VnfdID)
 	return info.VnfdID, path, err
 }
 
@@ -98,7 +103,7 @@ func (w *Walk) create(ctx context.Context, vnfdID string) (path string, err erro
 	if err != nil {
 		return "", err
 	}
-	w.say("create    VNF instance %s", instance.ID)
+	w.say("create      VNF instance %s", instance.ID)
 	return location, nil
 }
 
@@ -120,31 +125,90 @@ func (w *Walk) instantiation() map[string]any {
 	}
 }
 
+// change scales the VNF, heals it, and shows the two ways out of a failure.
+func (w *Walk) change(ctx context.Context, instance string) error {
+	scale := func(direction string) map[string]any {
+		return map[string]any{"type": direction, "aspectId": "worker_group"}
+	}
+	if err := w.operate(ctx, instance, "scale", scale("SCALE_OUT")); err != nil {
+		return err
+	}
+	for _, way := range []string{"rollback", "retry"} {
+		w.say("spoil       the VIM will fail to make the next server")
+		w.Spoil()
+		operation, err := w.begin(ctx, instance, "scale", scale("SCALE_OUT"))
+		if err != nil {
+			return err
+		}
+		if err := w.follow(ctx, operation, "scale", "FAILED_TEMP"); err != nil {
+			return err
+		}
+		if _, err := w.call(ctx, http.MethodPost, operation+"/"+way, nil, nil); err != nil {
+			return err
+		}
+		if err := w.follow(ctx, operation, way, map[string]string{"rollback": "ROLLED_BACK", "retry": "COMPLETED"}[way]); err != nil {
+			return err
+		}
+	}
+	if err := w.operate(ctx, instance, "heal", map[string]any{"cause": "demo"}); err != nil {
+		return err
+	}
+	if err := w.operate(ctx, instance, "scale", scale("SCALE_IN")); err != nil {
+		return err
+	}
+	return w.show(ctx, instance)
+}
+
 // operate starts an operation and follows it to its end.
 func (w *Walk) operate(ctx context.Context, instance, task string, body any) error {
-	began := time.Now()
-	location, err := w.call(ctx, http.MethodPost, instance+"/"+task, body, nil)
+	operation, err := w.begin(ctx, instance, task, body)
 	if err != nil {
 		return err
 	}
+	return w.follow(ctx, operation, task, "COMPLETED")
+}
+
+// begin starts an operation and returns its path.
+func (w *Walk) begin(ctx context.Context, instance, task string, body any) (string, error) {
+	return w.call(ctx, http.MethodPost, instance+"/"+task, body, nil)
+}
+
+// follow tells every state of an operation until it is in the one that is expected.
+func (w *Walk) follow(ctx context.Context, path, what, expected string) error {
+	began := time.Now()
 	var operation struct {
 		OperationState string
 		Error          struct{ Detail string }
 	}
 	seen := ""
 	return w.until(ctx, func() (bool, error) {
-		if _, err := w.call(ctx, http.MethodGet, location, nil, &operation); err != nil {
+		if _, err := w.call(ctx, http.MethodGet, path, nil, &operation); err != nil {
 			return false, err
 		}
 		if operation.OperationState != seen {
 			seen = operation.OperationState
-			w.say("%-9s %-12s after %.1f s", task, seen, time.Since(began).Seconds())
+			w.say("%-11s %-12s after %.1f s", what, seen, time.Since(began).Seconds())
+			if seen == "FAILED_TEMP" {
+				w.say("            %s", shortened(operation.Error.Detail))
+			}
 		}
-		if seen == "FAILED_TEMP" {
-			return false, errors.New(operation.Error.Detail)
+		switch seen {
+		case expected:
+			return true, nil
+		case "FAILED_TEMP", "COMPLETED", "ROLLED_BACK":
+			return false, fmt.Errorf("the operation is %s: %s", seen, operation.Error.Detail)
 		}
-		return seen == "COMPLETED", nil
+		return false, nil
 	})
+}
+
+// shortened is the beginning of a reason.
+func shortened(reason string) string {
+	const enough = 200
+	if len(reason) > enough {
+		return reason[:enough] + "…"
+	}
+	return reason
 }
 
 // show tells what the VNF consists of.
@@ -171,13 +235,13 @@ func (w *Walk) show(ctx context.Context, path string) error {
 	}
 	info := instance.InstantiatedVnfInfo
 	for _, vnfc := range info.VnfcResourceInfo {
-		w.say("show      VNFC    %-16s server %s", vnfc.VduID, vnfc.ComputeResource.ResourceID)
+		w.say("show        VNFC    %-16s server %s", vnfc.VduID, vnfc.ComputeResource.ResourceID)
 	}
 	for _, storage := range info.VirtualStorageResourceInfo {
-		w.say("show      storage %-16s volume %s", storage.VirtualStorageDescID, storage.StorageResource.ResourceID)
+		w.say("show        storage %-16s volume %s", storage.VirtualStorageDescID, storage.StorageResource.ResourceID)
 	}
 	for _, link := range info.VnfVirtualLinkResourceInfo {
-		w.say("show      link    %-16s %d ports", link.VnfVirtualLinkDescID, len(link.VnfLinkPorts))
+		w.say("show        link    %-16s %d ports", link.VnfVirtualLinkDescID, len(link.VnfLinkPorts))
 	}
 	return nil
 }

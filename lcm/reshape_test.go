@@ -46,16 +46,12 @@ func servers(instance *lcm.VnfInstance, vdu string) map[string]string {
 	return found
 }
 
-// run carries out an operation of the given type and request, in a process that dies before the given commit, and another one.
-func (b *bench) run(instance *lcm.VnfInstance, task, request string, kill int) *lcm.Operation {
+// operate is how an operation is started.
+type operate func(context.Context, uuid.UUID, json.RawMessage) (*lcm.Operation, error)
+
+// run carries an operation out, in a process that dies before the given commit (-1: lives), and then in another one.
+func (b *bench) run(instance *lcm.VnfInstance, start operate, request string, kill int) *lcm.Operation {
 	b.t.Helper()
-	start := b.manager.Scale
-	switch task {
-	case "heal":
-		start = b.manager.Heal
-	case "terminate":
-		start = b.manager.Terminate
-	}
 	operation, err := start(b.t.Context(), instance.ID, json.RawMessage(request))
 	if err != nil {
 		b.t.Fatal(err)
@@ -75,7 +71,7 @@ func TestScaleOutAndInWithDeathBeforeEveryCommit(t *testing.T) {
 			instance := b.instantiated()
 			first := servers(instance, "worker")
 
-			out := b.run(instance, "scale", `{"type": "SCALE_OUT", "aspectId": "worker_group", "numberOfSteps": "2"}`, kill)
+			out := b.run(instance, b.manager.Scale, `{"type": "SCALE_OUT", "aspectId": "worker_group", "numberOfSteps": "2"}`, kill)
 			b.expect(out, lcm.StateCompleted)
 			instance = b.read(instance)
 			all := servers(instance, "worker")
@@ -91,13 +87,13 @@ func TestScaleOutAndInWithDeathBeforeEveryCommit(t *testing.T) {
 				t.Errorf("%d VNFCs affected, want the 2 new ones", added)
 			}
 
-			in := b.run(instance, "scale", `{"type": "SCALE_IN", "aspectId": "worker_group"}`, kill)
+			in := b.run(instance, b.manager.Scale, `{"type": "SCALE_IN", "aspectId": "worker_group"}`, kill)
 			b.expect(in, lcm.StateCompleted)
 			left := servers(b.read(instance), "worker")
 			if len(left) != 2 {
 				t.Fatalf("after scaling in: %d workers", len(left))
 			}
-			b.expect(b.run(instance, "terminate", `{"terminationType": "FORCEFUL"}`, -1), lcm.StateCompleted)
+			b.expect(b.run(instance, b.manager.Terminate, `{"terminationType": "FORCEFUL"}`, -1), lcm.StateCompleted)
 			b.leaveNothing()
 		})
 	}
@@ -113,7 +109,7 @@ func TestHealVnfcWithDeathBeforeEveryCommit(t *testing.T) {
 			before := servers(instance, "controller")
 			others := servers(instance, "worker")
 			for id := range before {
-				healed := b.run(instance, "heal", `{"cause": "ill", "vnfcInstanceId": "`+id+`"}`, kill)
+				healed := b.run(instance, b.manager.Heal, `{"cause": "ill", "vnfcInstanceId": "`+id+`"}`, kill)
 				b.expect(healed, lcm.StateCompleted)
 				instance = b.read(instance)
 				if now := servers(instance, "controller"); now[id] == before[id] || now[id] == "" {
@@ -125,7 +121,7 @@ func TestHealVnfcWithDeathBeforeEveryCommit(t *testing.T) {
 					t.Errorf("another VNFC was replaced")
 				}
 			}
-			b.expect(b.run(instance, "terminate", `{"terminationType": "FORCEFUL"}`, -1), lcm.StateCompleted)
+			b.expect(b.run(instance, b.manager.Terminate, `{"terminationType": "FORCEFUL"}`, -1), lcm.StateCompleted)
 			b.leaveNothing()
 		})
 	}
@@ -138,9 +134,9 @@ func TestHealWholeVnfWithDeathBeforeEveryCommit(t *testing.T) {
 			t.Parallel()
 			b := setup(t)
 			instance := b.instantiated()
-			b.expect(b.run(instance, "scale", `{"type": "SCALE_OUT", "aspectId": "worker_group"}`, -1), lcm.StateCompleted)
+			b.expect(b.run(instance, b.manager.Scale, `{"type": "SCALE_OUT", "aspectId": "worker_group"}`, -1), lcm.StateCompleted)
 			before := servers(b.read(instance), "worker")
-			b.expect(b.run(instance, "heal", `{}`, kill), lcm.StateCompleted)
+			b.expect(b.run(instance, b.manager.Heal, `{}`, kill), lcm.StateCompleted)
 			after := servers(b.read(instance), "worker")
 			if len(after) != 2 {
 				t.Fatalf("%d workers after healing, want 2 as before", len(after))
@@ -150,7 +146,7 @@ func TestHealWholeVnfWithDeathBeforeEveryCommit(t *testing.T) {
 					t.Errorf("VNFC %s was not made anew", id)
 				}
 			}
-			b.expect(b.run(instance, "terminate", `{"terminationType": "FORCEFUL"}`, -1), lcm.StateCompleted)
+			b.expect(b.run(instance, b.manager.Terminate, `{"terminationType": "FORCEFUL"}`, -1), lcm.StateCompleted)
 			b.leaveNothing()
 		})
 	}
@@ -165,7 +161,7 @@ func TestScaleOutCanBeRolledBackAndRetried(t *testing.T) {
 			instance := b.instantiated()
 			before := servers(instance, "worker")
 			b.cloud.FailResource(heattest.ResourceFault{Type: "OS::Nova::Server", Action: "CREATE", Times: 1, Reason: "No valid host was found."})
-			failed := b.run(instance, "scale", `{"type": "SCALE_OUT", "aspectId": "worker_group"}`, -1)
+			failed := b.run(instance, b.manager.Scale, `{"type": "SCALE_OUT", "aspectId": "worker_group"}`, -1)
 			b.expect(failed, lcm.StateFailedTemp)
 			var err error
 			switch way {
@@ -200,9 +196,9 @@ func TestScaleOutCanBeRolledBackAndRetried(t *testing.T) {
 			case "fail":
 				b.expect(ended, lcm.StateFailed)
 				// The next operation mends what was left.
-				b.expect(b.run(instance, "scale", `{"type": "SCALE_OUT", "aspectId": "worker_group"}`, -1), lcm.StateCompleted)
+				b.expect(b.run(instance, b.manager.Scale, `{"type": "SCALE_OUT", "aspectId": "worker_group"}`, -1), lcm.StateCompleted)
 			}
-			b.expect(b.run(instance, "terminate", `{"terminationType": "FORCEFUL"}`, -1), lcm.StateCompleted)
+			b.expect(b.run(instance, b.manager.Terminate, `{"terminationType": "FORCEFUL"}`, -1), lcm.StateCompleted)
 			b.leaveNothing()
 		})
 	}
@@ -231,7 +227,7 @@ func TestGivenUpInstantiationIsCleanedUpByTerminate(t *testing.T) {
 	if err := b.manager.DeleteInstance(t.Context(), instance.ID); !errors.As(err, new(*lcm.Conflict)) {
 		t.Errorf("deletion with resources left: %v", err)
 	}
-	b.expect(b.run(instance, "terminate", `{"terminationType": "FORCEFUL"}`, -1), lcm.StateCompleted)
+	b.expect(b.run(instance, b.manager.Terminate, `{"terminationType": "FORCEFUL"}`, -1), lcm.StateCompleted)
 	b.leaveNothing()
 	if err := b.manager.DeleteInstance(t.Context(), instance.ID); err != nil {
 		t.Error(err)
@@ -251,13 +247,13 @@ func TestStackThatSomebodyDeleted(t *testing.T) {
 	if err := b.driver.Delete(t.Context(), run); err != nil {
 		t.Fatal(err)
 	}
-	failed := b.run(instance, "scale", `{"type": "SCALE_OUT", "aspectId": "worker_group"}`, -1)
+	failed := b.run(instance, b.manager.Scale, `{"type": "SCALE_OUT", "aspectId": "worker_group"}`, -1)
 	b.expect(failed, lcm.StateFailedTemp)
 	if _, err := b.manager.Fail(t.Context(), failed.ID); err != nil {
 		t.Fatal(err)
 	}
-	b.expect(b.run(instance, "heal", `{}`, -1), lcm.StateCompleted)
-	b.expect(b.run(instance, "terminate", `{"terminationType": "FORCEFUL"}`, -1), lcm.StateCompleted)
+	b.expect(b.run(instance, b.manager.Heal, `{}`, -1), lcm.StateCompleted)
+	b.expect(b.run(instance, b.manager.Terminate, `{"terminationType": "FORCEFUL"}`, -1), lcm.StateCompleted)
 	b.leaveNothing()
 }
 
@@ -265,38 +261,22 @@ func TestScaleAndHealRequestsThatCannotBeRight(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
 	instance := b.instantiated()
-	for _, row := range []struct{ name, task, request, attribute string }{
-		{"aspect", "scale", `{"type": "SCALE_OUT", "aspectId": "none"}`, "/aspectId"},
-		{"too far out", "scale", `{"type": "SCALE_OUT", "aspectId": "worker_group", "numberOfSteps": 3}`, "/numberOfSteps"},
-		{"too far in", "scale", `{"type": "SCALE_IN", "aspectId": "worker_group"}`, "/numberOfSteps"},
-		{"VNFC", "heal", `{"vnfcInstanceId": ["none"]}`, "/vnfcInstanceId/0"},
+	for _, row := range []struct {
+		name               string
+		start              operate
+		request, attribute string
+	}{
+		{"aspect", b.manager.Scale, `{"type": "SCALE_OUT", "aspectId": "none"}`, "/aspectId"},
+		{"too far out", b.manager.Scale, `{"type": "SCALE_OUT", "aspectId": "worker_group", "numberOfSteps": 3}`, "/numberOfSteps"},
+		{"too far in", b.manager.Scale, `{"type": "SCALE_IN", "aspectId": "worker_group"}`, "/numberOfSteps"},
+		{"VNFC", b.manager.Heal, `{"vnfcInstanceId": ["none"]}`, "/vnfcInstanceId/0"},
 	} {
-		start := b.manager.Scale
-		if row.task == "heal" {
-			start = b.manager.Heal
-		}
-		_, err := start(t.Context(), instance.ID, json.RawMessage(row.request))
+		_, err := row.start(t.Context(), instance.ID, json.RawMessage(row.request))
 		var invalid *lcm.InvalidRequest
 		if !errors.As(err, &invalid) || invalid.Attribute != row.attribute {
 			t.Errorf("%s: got %v, want a refusal of %s", row.name, err, row.attribute)
 		}
 	}
-}
-
-// change starts one of the operations that change the shape of a VNF, and carries it out.
-func (b *bench) change(instance *lcm.VnfInstance, kind lcm.OperationType, request string, kill int) *lcm.Operation {
-	b.t.Helper()
-	start := map[lcm.OperationType]func(context.Context, uuid.UUID, json.RawMessage) (*lcm.Operation, error){
-		lcm.OpScaleToLevel: b.manager.ScaleToLevel, lcm.OpChangeFlavour: b.manager.ChangeFlavour, lcm.OpChangeExtConn: b.manager.ChangeExtConn,
-	}[kind]
-	operation, err := start(b.t.Context(), instance.ID, json.RawMessage(request))
-	if err != nil {
-		b.t.Fatal(err)
-	}
-	if kill >= 0 {
-		_, _ = b.engine(&dying{b.db, kill}).Run(b.t.Context(), operation.ID)
-	}
-	return b.follow(b.engine(b.db), operation.ID)
 }
 
 func TestLevelsFlavoursAndConnectionsWithDeathBeforeEveryCommit(t *testing.T) {
@@ -307,18 +287,18 @@ func TestLevelsFlavoursAndConnectionsWithDeathBeforeEveryCommit(t *testing.T) {
 			b := setup(t)
 			instance := b.instantiated()
 
-			b.expect(b.change(instance, lcm.OpScaleToLevel, `{"instantiationLevelId": "instantiation_level_3"}`, kill), lcm.StateCompleted)
+			b.expect(b.run(instance, b.manager.ScaleToLevel, `{"instantiationLevelId": "instantiation_level_3"}`, kill), lcm.StateCompleted)
 			if workers := len(servers(b.read(instance), "worker")); workers != 3 {
 				t.Errorf("%d workers at level 3", workers)
 			}
 			request := `{"scaleInfo": [{"aspectId": "worker_group", "scaleLevel": 1}]}`
-			b.expect(b.change(instance, lcm.OpScaleToLevel, request, kill), lcm.StateCompleted)
+			b.expect(b.run(instance, b.manager.ScaleToLevel, request, kill), lcm.StateCompleted)
 			if workers := len(servers(b.read(instance), "worker")); workers != 2 {
 				t.Errorf("%d workers at scale level 1", workers)
 			}
 
 			request = `{"extVirtualLinks": [{"id": "moved", "resourceId": "` + b.cloud.NetworkID("net_mgmt") + `", "extCps": [{"cpdId": "controller_CP2", "cpConfig": []}]}]}`
-			moved := b.change(instance, lcm.OpChangeExtConn, request, kill)
+			moved := b.run(instance, b.manager.ChangeExtConn, request, kill)
 			b.expect(moved, lcm.StateCompleted)
 			if len(moved.ChangedExtConnectivity) != 1 || moved.ChangedExtConnectivity[0].ID != "moved" {
 				t.Errorf("changed connectivity: %+v", moved.ChangedExtConnectivity)
@@ -329,11 +309,11 @@ func TestLevelsFlavoursAndConnectionsWithDeathBeforeEveryCommit(t *testing.T) {
 				}
 			}
 
-			b.expect(b.change(instance, lcm.OpChangeFlavour, `{"newFlavourId": "large"}`, kill), lcm.StateCompleted)
+			b.expect(b.run(instance, b.manager.ChangeFlavour, `{"newFlavourId": "large"}`, kill), lcm.StateCompleted)
 			if info := b.read(instance).InstantiatedVnfInfo; info.FlavourID != "large" || len(info.VnfcResourceInfo) == 0 {
 				t.Errorf("after the change: flavour %s with %d VNFCs", info.FlavourID, len(info.VnfcResourceInfo))
 			}
-			b.expect(b.run(instance, "terminate", `{"terminationType": "FORCEFUL"}`, -1), lcm.StateCompleted)
+			b.expect(b.run(instance, b.manager.Terminate, `{"terminationType": "FORCEFUL"}`, -1), lcm.StateCompleted)
 			b.leaveNothing()
 		})
 	}
@@ -345,7 +325,7 @@ func TestChangeOfFlavourCanBeRolledBack(t *testing.T) {
 	instance := b.instantiated()
 	b.cloud.SetInstanceQuota(2)
 	request := `{"extVirtualLinks": [{"id": "net0", "resourceId": "00000000-0000-4000-8000-000000000000", "extCps": [{"cpdId": "worker_CP1", "cpConfig": []}]}]}`
-	failed := b.change(instance, lcm.OpChangeExtConn, request, -1)
+	failed := b.run(instance, b.manager.ChangeExtConn, request, -1)
 	b.expect(failed, lcm.StateFailedTemp)
 	if _, err := b.manager.Rollback(t.Context(), failed.ID); err != nil {
 		t.Fatal(err)
@@ -355,7 +335,7 @@ func TestChangeOfFlavourCanBeRolledBack(t *testing.T) {
 	if left := len(serversIn(b)); left != 2 {
 		t.Errorf("%d servers after the rollback, want 2", left)
 	}
-	b.expect(b.run(instance, "terminate", `{"terminationType": "FORCEFUL"}`, -1), lcm.StateCompleted)
+	b.expect(b.run(instance, b.manager.Terminate, `{"terminationType": "FORCEFUL"}`, -1), lcm.StateCompleted)
 	b.leaveNothing()
 }
 
@@ -363,21 +343,21 @@ func TestChangesThatCannotBeRight(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
 	instance := b.instantiated()
-	for _, row := range []struct{ name, request, attribute string }{
-		{"SCALE_TO_LEVEL", `{}`, ""},
-		{"SCALE_TO_LEVEL", `{"instantiationLevelId": "none"}`, "/instantiationLevelId"},
-		{"SCALE_TO_LEVEL", `{"scaleInfo": [{"aspectId": "none", "scaleLevel": 1}]}`, "/scaleInfo/0/aspectId"},
-		{"SCALE_TO_LEVEL", `{"scaleInfo": [{"aspectId": "worker_group", "scaleLevel": 9}]}`, "/scaleInfo/0/scaleLevel"},
-		{"CHANGE_FLAVOUR", `{"newFlavourId": "none"}`, "/newFlavourId"},
-		{"CHANGE_EXT_CONN", `{"extVirtualLinks": [{"id": "a", "resourceId": "b", "extCps": [{"cpdId": "none"}]}]}`, "/extVirtualLinks/0/extCps/0/cpdId"},
+	for _, row := range []struct {
+		start              operate
+		request, attribute string
+	}{
+		{b.manager.ScaleToLevel, `{}`, ""},
+		{b.manager.ScaleToLevel, `{"instantiationLevelId": "none"}`, "/instantiationLevelId"},
+		{b.manager.ScaleToLevel, `{"scaleInfo": [{"aspectId": "none", "scaleLevel": 1}]}`, "/scaleInfo/0/aspectId"},
+		{b.manager.ScaleToLevel, `{"scaleInfo": [{"aspectId": "worker_group", "scaleLevel": 9}]}`, "/scaleInfo/0/scaleLevel"},
+		{b.manager.ChangeFlavour, `{"newFlavourId": "none"}`, "/newFlavourId"},
+		{b.manager.ChangeExtConn, `{"extVirtualLinks": [{"id": "a", "resourceId": "b", "extCps": [{"cpdId": "none"}]}]}`, "/extVirtualLinks/0/extCps/0/cpdId"},
 	} {
-		start := map[string]func(context.Context, uuid.UUID, json.RawMessage) (*lcm.Operation, error){
-			"SCALE_TO_LEVEL": b.manager.ScaleToLevel, "CHANGE_FLAVOUR": b.manager.ChangeFlavour, "CHANGE_EXT_CONN": b.manager.ChangeExtConn,
-		}[row.name]
-		_, err := start(t.Context(), instance.ID, json.RawMessage(row.request))
+		_, err := row.start(t.Context(), instance.ID, json.RawMessage(row.request))
 		var invalid *lcm.InvalidRequest
 		if !errors.As(err, &invalid) || invalid.Attribute != row.attribute {
-			t.Errorf("%s %s: got %v, want a refusal of %q", row.name, row.request, err, row.attribute)
+			t.Errorf("%s: got %v, want a refusal of %q", row.request, err, row.attribute)
 		}
 	}
 }

@@ -135,17 +135,7 @@ func (s *Store) Instances(ctx context.Context, asked lcm.Page) ([]*lcm.VnfInstan
 		FROM vnf_instances i
 		WHERE (i.created_at, i.id) > (@after, @id)
 		ORDER BY i.created_at, i.id LIMIT @limit`
-	rows, more, err := page[instanceRow](ctx, s.pool, asked.Limit, query, after(asked.After.CreatedAt, asked.After.ID))
-	if err != nil {
-		return nil, false, fmt.Errorf("read vnf instances: %w", err)
-	}
-	instances := make([]*lcm.VnfInstance, len(rows))
-	for i := range rows {
-		if instances[i], err = rows[i].instance(); err != nil {
-			return nil, false, err
-		}
-	}
-	return instances, more, nil
+	return page(ctx, s.pool, asked.Limit, query, after(asked.After.CreatedAt, asked.After.ID), (*instanceRow).instance)
 }
 
 // after is the position in a list ordered by creation.

@@ -161,17 +161,7 @@ func (s *Store) Operations(ctx context.Context, asked lcm.Page) ([]*lcm.Operatio
 			NULL::jsonb AS error, NULL::jsonb AS resource_changes, NULL::jsonb AS changed_ext_connectivity
 		FROM vnf_lcm_op_occs WHERE (created_at, id) > (@after, @id)
 		ORDER BY created_at, id LIMIT @limit`
-	rows, more, err := page[operationRow](ctx, s.pool, asked.Limit, query, after(asked.After.CreatedAt, asked.After.ID))
-	if err != nil {
-		return nil, false, fmt.Errorf("read operations: %w", err)
-	}
-	operations := make([]*lcm.Operation, len(rows))
-	for i := range rows {
-		if operations[i], err = rows[i].operation(); err != nil {
-			return nil, false, err
-		}
-	}
-	return operations, more, nil
+	return page(ctx, s.pool, asked.Limit, query, after(asked.After.CreatedAt, asked.After.ID), (*operationRow).operation)
 }
 
 // stepRow is a row of vnf_lcm_op_steps.

@@ -114,17 +114,7 @@ func readPackage(ctx context.Context, q querier, query string, args pgx.NamedArg
 func (s *Store) Packages(ctx context.Context, asked vnfpkg.Page) ([]*vnfpkg.Package, bool, error) {
 	const query = selectSmall + `
 		WHERE (p.created_at, p.id) > (@after, @id) ORDER BY p.created_at, p.id LIMIT @limit`
-	rows, more, err := page[packageRow](ctx, s.pool, asked.Limit, query, after(asked.After.CreatedAt, asked.After.ID))
-	if err != nil {
-		return nil, false, fmt.Errorf("read VNF packages: %w", err)
-	}
-	packages := make([]*vnfpkg.Package, len(rows))
-	for i := range rows {
-		if packages[i], err = rows[i].pkg(); err != nil {
-			return nil, false, err
-		}
-	}
-	return packages, more, nil
+	return page(ctx, s.pool, asked.Limit, query, after(asked.After.CreatedAt, asked.After.ID), (*packageRow).pkg)
 }
 
 // UpdatePackage implements [vnfpkg.Store].

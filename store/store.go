@@ -148,24 +148,33 @@ func row[T any](ctx context.Context, q querier, sql string, args pgx.NamedArgs) 
 	return pgx.CollectExactlyOneRow(rows, pgx.RowToStructByName[T])
 }
 
-// page returns at most limit rows (0 = all) of a query that was asked for one more, and whether there are more.
-func page[T any](ctx context.Context, q querier, limit int, sql string, args pgx.NamedArgs) ([]T, bool, error) {
+// page returns at most limit elements (0 = all) of a list, made of the rows of a query that is asked for one more, and whether there
+// are more.
+func page[Row, Element any](ctx context.Context, q querier, limit int, sql string, args pgx.NamedArgs, element func(*Row) (Element, error),
+) ([]Element, bool, error) {
 	args["limit"] = nil
 	if limit > 0 {
 		args["limit"] = limit + 1
 	}
 	rows, err := q.Query(ctx, sql, args)
 	if err != nil {
-		return nil, false, err
+		return nil, false, fmt.Errorf("read list: %w", err)
 	}
-	found, err := pgx.CollectRows(rows, pgx.RowToStructByName[T])
+	found, err := pgx.CollectRows(rows, pgx.RowToStructByName[Row])
 	if err != nil {
-		return nil, false, err
+		return nil, false, fmt.Errorf("read list: %w", err)
 	}
-	if limit > 0 && len(found) > limit {
-		return found[:limit], true, nil
+	more := limit > 0 && len(found) > limit
+	if more {
+		found = found[:limit]
 	}
-	return found, false, nil
+	elements := make([]Element, len(found))
+	for i := range found {
+		if elements[i], err = element(&found[i]); err != nil {
+			return nil, false, err
+		}
+	}
+	return elements, more, nil
 }
 
 // violated reports whether err is the violation of the constraint or unique index of that name.

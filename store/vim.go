@@ -113,17 +113,8 @@ func (s *Store) readVim(ctx context.Context, q querier, query string, id uuid.UU
 
 // Vims implements [lcm.VimStore].
 func (s *Store) Vims(ctx context.Context) ([]*lcm.Vim, error) {
-	rows, _, err := page[vimRow](ctx, s.pool, 0, selectVim+` ORDER BY created_at, id LIMIT @limit`, pgx.NamedArgs{})
-	if err != nil {
-		return nil, fmt.Errorf("read VIMs: %w", err)
-	}
-	vims := make([]*lcm.Vim, len(rows))
-	for i := range rows {
-		if vims[i], err = s.vim(&rows[i]); err != nil {
-			return nil, err
-		}
-	}
-	return vims, nil
+	vims, _, err := page(ctx, s.pool, 0, selectVim+` ORDER BY created_at, id LIMIT @limit`, pgx.NamedArgs{}, s.vim)
+	return vims, err
 }
 
 // UpdateVim implements [lcm.VimStore].

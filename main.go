@@ -84,31 +84,11 @@ type packageBuildCommand struct {
 	Output string `short:"o" type:"path" help:"The CSAR to write. Default: the name of the source tree with .csar."`
 }
 
-func (c *packageBuildCommand) Run(ctx context.Context) (err error) {
+func (c *packageBuildCommand) Run(ctx context.Context) error {
 	if c.Output == "" {
 		c.Output = filepath.Base(filepath.Clean(c.Dir)) + ".csar"
 	}
-	// Written beside and renamed, so that no half CSAR is ever found under the name.
-	file, err := os.CreateTemp(filepath.Dir(c.Output), ".csar-*")
-	if err != nil {
-		return err
-	}
-	defer func() {
-		if err != nil {
-			file.Close()
-			os.Remove(file.Name())
-		}
-	}()
-	if err := vnfpkg.Build(ctx, c.Dir, file); err != nil {
-		return err
-	}
-	if err := file.Chmod(0o644); err != nil {
-		return err
-	}
-	if err := file.Close(); err != nil {
-		return err
-	}
-	if err := os.Rename(file.Name(), c.Output); err != nil {
+	if err := vnfpkg.BuildFile(ctx, c.Dir, c.Output); err != nil {
 		return err
 	}
 	fmt.Println(c.Output)
@@ -223,8 +203,9 @@ func (d *database) Close() error {
 
 // simFlags say how the simulated OpenStack is served.
 type simFlags struct {
-	SimListen string        `default:"127.0.0.1:9891" env:"VNFM_SIM_LISTEN" help:"Address of the simulated OpenStack, a loopback address. Default: 127.0.0.1:9891."`
-	SimDelay  time.Duration `default:"1s" env:"VNFM_SIM_DELAY" help:"Time that the simulated OpenStack takes to make a server. Default: 1s."`
+	SimListen  string        `default:"127.0.0.1:9891" env:"VNFM_SIM_LISTEN" help:"Address of the simulated OpenStack, a loopback address. Default: 127.0.0.1:9891."`
+	SimDelay   time.Duration `default:"1s" env:"VNFM_SIM_DELAY" help:"Time that the simulated OpenStack takes to make a server. Default: 1s."`
+	SimSSHPort uint16        `env:"VNFM_SIM_SSH_PORT" help:"Port at which every simulated server answers SSH and SFTP (ubuntu, password ubuntu), on addresses of its own below 127.0.0.0/8. Default: 0, not at all."`
 }
 
 func (f *simFlags) start(ctx context.Context, logger *slog.Logger) (*heattest.Cloud, error) {
@@ -233,7 +214,11 @@ func (f *simFlags) start(ctx context.Context, logger *slog.Logger) (*heattest.Cl
 	}
 	delays := heattest.DefaultDelays()
 	delays["OS::Nova::Server"] = heattest.Delay{Create: f.SimDelay, Update: f.SimDelay, Delete: f.SimDelay / 2}
-	cloud, err := heattest.New(heattest.Options{Delays: delays, Logger: logger})
+	options := heattest.Options{Delays: delays, Logger: logger}
+	if f.SimSSHPort != 0 {
+		options.VMs = &heattest.SSHVMs{Port: int(f.SimSSHPort), User: "ubuntu", Password: "ubuntu"}
+	}
+	cloud, err := heattest.New(options)
 	if err != nil {
 		return nil, err
 	}

@@ -1,7 +1,6 @@
 package server
 
 import (
-	"errors"
 	"fmt"
 	"io"
 	"mime"
@@ -9,31 +8,9 @@ import (
 	"path"
 	"strconv"
 	"strings"
-	"time"
 
 	"github.com/labstack/echo/v4"
 )
-
-// bodyPatience is how long a client may send nothing of a body that it has announced.
-const bodyPatience = time.Minute
-
-// patientBody is the body of a request, read for as long as it takes, but not from a client that has fallen silent.
-func patientBody(c echo.Context) io.Reader {
-	return &patientReader{body: c.Request().Body, control: http.NewResponseController(c.Response())}
-}
-
-type patientReader struct {
-	body    io.Reader
-	control *http.ResponseController
-}
-
-func (r *patientReader) Read(p []byte) (int, error) {
-	// A connection without deadlines is one of a test, or of another server that has its own.
-	if err := r.control.SetReadDeadline(time.Now().Add(bodyPatience)); err != nil && !errors.Is(err, http.ErrNotSupported) {
-		return 0, err
-	}
-	return r.body.Read(p)
-}
 
 // sizedSource gives the bytes from an offset on.
 type sizedSource interface {
@@ -60,6 +37,7 @@ func (r streamReader) from(offset int64) (io.Reader, error) {
 func serveBytes(c echo.Context, mediaType string, source sizedSource, size int64) error {
 	header := c.Response().Header()
 	header.Set("Accept-Ranges", "bytes")
+	header.Set(echo.HeaderXContentTypeOptions, "nosniff")
 	start, length, partial, err := rangeAsked(c.Request().Header.Values("Range"), size)
 	if err != nil {
 		header.Set("Content-Range", fmt.Sprintf("bytes */%d", size))

@@ -25,7 +25,8 @@ func healthz(c echo.Context) error {
 // readyz tells whether the process can do its work.
 func (s *Server) readyz(c echo.Context) error {
 	if err := s.config.Ready(c.Request().Context()); err != nil {
-		return &problem{http.StatusServiceUnavailable, "not ready: " + err.Error()}
+		s.log(c).Warn("not ready", "error", err)
+		return &problem{http.StatusServiceUnavailable, "the database cannot be reached or has not the schema of this version; the log tells more"}
 	}
 	return c.JSON(http.StatusOK, api.Health{Status: api.HealthStatusOk})
 }

@@ -6,7 +6,6 @@ import (
 	"net/http"
 	"runtime/debug"
 	"strconv"
-	"strings"
 	"time"
 
 	"github.com/google/uuid"
@@ -55,20 +54,25 @@ func (s *Server) observe(next echo.HandlerFunc) echo.HandlerFunc {
 		id := uuid.NewString()
 		c.Set(requestIDKey, id)
 		c.Response().Header().Set(echo.HeaderXRequestID, id)
+		brokeOff := false
 		if err := next(c); err != nil {
+			brokeOff = c.Response().Committed
 			c.Error(err)
 		}
-		took := time.Since(began)
-		status, route := c.Response().Status, c.Path()
-		if route == "" || status == http.StatusNotFound && !strings.Contains(route, ":") {
-			route = noRoute
+		took, status := time.Since(began), c.Response().Status
+		method, route := c.Request().Method, c.Path()
+		if s.validator.routes[method+" "+route] == nil {
+			method, route = noRoute, noRoute // what clients make up is no label
 		}
-		s.metrics.duration.WithLabelValues(c.Request().Method, route, strconv.Itoa(status)).Observe(took.Seconds())
+		s.metrics.duration.WithLabelValues(method, route, strconv.Itoa(status)).Observe(took.Seconds())
 		level := slog.LevelDebug
 		if c.Request().Method != http.MethodGet {
 			level = slog.LevelInfo
 		}
 		s.log(c).Log(c.Request().Context(), level, "request", "path", c.Request().URL.Path, "status", status, "duration", took.String())
+		if brokeOff {
+			panic(http.ErrAbortHandler) // cuts the connection, or the client would take what it has for the whole
+		}
 		return nil
 	}
 }

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"errors"
 	"net/http"
+	"strconv"
 	"strings"
 
 	"github.com/google/uuid"
@@ -126,20 +127,15 @@ func (s *Server) patchPackage(c echo.Context) error {
 	if err := json.Unmarshal(body(c), &change); err != nil {
 		return badRequest(err.Error())
 	}
-	pkg, err := s.config.Packages.Modify(c.Request().Context(), id, vnfpkg.Modification{
+	if change.OperationalState == "" && len(change.UserDefinedData) == 0 {
+		return badRequest("nothing to change: operationalState or a value of userDefinedData must be given")
+	}
+	if _, err := s.config.Packages.Modify(c.Request().Context(), id, vnfpkg.Modification{
 		OperationalState: vnfpkg.OperationalState(change.OperationalState), UserDefinedData: change.UserDefinedData,
-	})
-	if err != nil {
+	}); err != nil {
 		return namingPackage(err, id)
 	}
-	var changed api.VnfPkgInfoModifications
-	if change.OperationalState != "" {
-		changed.OperationalState = api.PackageOperationalState(pkg.OperationalState)
-	}
-	if change.UserDefinedData != nil {
-		changed.UserDefinedData = pkg.UserDefinedData
-	}
-	return c.JSON(http.StatusOK, changed)
+	return c.JSON(http.StatusOK, change)
 }
 
 func (s *Server) deletePackage(c echo.Context) error {
@@ -159,7 +155,7 @@ func (s *Server) uploadContent(c echo.Context) error {
 	if err != nil {
 		return err
 	}
-	if err := s.config.Packages.Upload(c.Request().Context(), id, patientBody(c)); err != nil {
+	if err := s.config.Packages.Upload(c.Request().Context(), id, c.Request().Body); err != nil {
 		return namingPackage(err, id)
 	}
 	return c.NoContent(http.StatusAccepted)
@@ -170,11 +166,12 @@ func (s *Server) readContent(c echo.Context) error {
 	if err != nil {
 		return err
 	}
-	_, content, err := s.config.Packages.OnboardedContent(c.Request().Context(), id)
+	pkg, content, err := s.config.Packages.OnboardedContent(c.Request().Context(), id)
 	if err != nil {
 		return namingPackage(err, id)
 	}
 	defer content.Close()
+	c.Response().Header().Set("ETag", strconv.Quote(pkg.Content.SHA512))
 	return serveBytes(c, mediaZip, atReader{content}, content.Size())
 }
 

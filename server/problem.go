@@ -26,6 +26,9 @@ func badRequest(detail string) error { return &problem{http.StatusBadRequest, de
 // writeProblem answers a request with the problem document of an error, RFC 7807 with the mandatory attributes of SOL013 6.3.
 func (s *Server) writeProblem(err error, c echo.Context) {
 	if c.Response().Committed {
+		if c.Request().Context().Err() == nil {
+			s.log(c).Error("answer broke off", "error", err)
+		}
 		return
 	}
 	status, detail := s.describe(err, c)

@@ -60,6 +60,7 @@ type Config struct {
 	Packages   *vnfpkg.Registry
 	Ready      func(ctx context.Context) error // why the server cannot work now; nil: it can
 	PageSize   int                             // elements of a list in one answer; default 100
+	Patience   time.Duration                   // with a client that sends or takes nothing; default 1 minute
 	Logger     *slog.Logger                    // default: the default logger
 }
 
@@ -83,6 +84,9 @@ func New(config Config) (*Server, error) {
 	if config.PageSize == 0 {
 		config.PageSize = 100
 	}
+	if config.Patience == 0 {
+		config.Patience = time.Minute
+	}
 	if config.Logger == nil {
 		config.Logger = slog.Default()
 	}
@@ -94,7 +98,7 @@ func New(config Config) (*Server, error) {
 	s.echo.HideBanner, s.echo.HidePort = true, true
 	s.echo.HTTPErrorHandler = s.writeProblem
 	s.echo.Pre(tidyPath)
-	s.echo.Use(s.observe, s.recoverPanics, checkVersion, s.negotiate, s.validate)
+	s.echo.Use(s.observe, s.recoverPanics, s.patient, checkVersion, s.negotiate, s.validate)
 	for _, route := range s.routes() {
 		s.echo.Add(route.method, route.path, route.handler)
 	}

@@ -75,11 +75,17 @@ func (s *Server) validate(next echo.HandlerFunc) echo.HandlerFunc {
 		if route == nil {
 			return next(c)
 		}
+		// What Go cannot read it leaves out of the values, and a list without its filter would be the wrong answer.
+		query, err := url.ParseQuery(c.Request().URL.RawQuery)
+		if err != nil {
+			return badRequest("the query cannot be read: " + err.Error())
+		}
 		input := &openapi3filter.RequestValidationInput{
-			Request:    c.Request(),
-			PathParams: map[string]string{},
-			Route:      route,
-			Options:    &openapi3filter.Options{MultiError: true, SkipSettingDefaults: true, ExcludeRequestBody: true},
+			Request:     c.Request(),
+			PathParams:  map[string]string{},
+			QueryParams: query,
+			Route:       route,
+			Options:     &openapi3filter.Options{MultiError: true, SkipSettingDefaults: true, ExcludeRequestBody: true},
 		}
 		for i, name := range c.ParamNames() {
 			if name == "*" {
@@ -116,7 +122,7 @@ func readBody(c echo.Context, expected *openapi3.RequestBodyRef, options *openap
 	}
 	request := c.Request()
 	request.Body = http.MaxBytesReader(c.Response(), request.Body, maxJSONBytes)
-	read, err := io.ReadAll(patientBody(c))
+	read, err := io.ReadAll(request.Body)
 	if err != nil {
 		return err
 	}
@@ -193,31 +199,42 @@ func checkText(token json.Token, decoder *json.Decoder) error {
 	return nil
 }
 
+// maxMistakes are as many as a client is told of at once.
+const maxMistakes = 10
+
 // explain says what is wrong with a request, each mistake with the JSON pointer of the attribute or the name of the parameter.
 func explain(err error) string {
+	found := mistakes(err)
+	if more := len(found) - maxMistakes; more > 0 {
+		found = append(found[:maxMistakes], fmt.Sprintf("and %d more", more))
+	}
+	return strings.Join(found, "; ")
+}
+
+func mistakes(err error) []string {
 	var several openapi3.MultiError
 	if errors.As(err, &several) {
-		var lines []string
+		var found []string
 		for _, one := range several {
-			lines = append(lines, explain(one))
+			found = append(found, mistakes(one)...)
 		}
-		return strings.Join(lines, "; ")
+		return found
 	}
 	var request *openapi3filter.RequestError
 	if errors.As(err, &request) {
 		switch {
 		case request.Parameter != nil:
-			return fmt.Sprintf("%s parameter %s: %s", request.Parameter.In, request.Parameter.Name, reason(request.Err, request.Reason))
+			return []string{fmt.Sprintf("%s parameter %s: %s", request.Parameter.In, request.Parameter.Name, reason(request.Err, request.Reason))}
 		case request.Err != nil:
-			return explain(request.Err)
+			return mistakes(request.Err)
 		}
-		return request.Reason
+		return []string{request.Reason}
 	}
 	var schema *openapi3.SchemaError
 	if errors.As(err, &schema) {
-		return "/" + strings.Join(schema.JSONPointer(), "/") + ": " + reasonOf(schema)
+		return []string{"/" + strings.Join(schema.JSONPointer(), "/") + ": " + reasonOf(schema)}
 	}
-	return err.Error()
+	return []string{err.Error()}
 }
 
 func reason(err error, otherwise string) string {

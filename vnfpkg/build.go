@@ -256,3 +256,21 @@ func validateTree(ctx context.Context, dir string) (description *Description, er
 	}
 	return validateFile(ctx, file, info.Size())
 }
+
+// BuildFile is [Build] into a file, which appears under its name only when it is complete.
+func BuildFile(ctx context.Context, dir, name string) (err error) {
+	file, err := os.CreateTemp(filepath.Dir(name), ".csar-*")
+	if err != nil {
+		return err
+	}
+	defer func() {
+		if err != nil {
+			err = errors.Join(err, os.Remove(file.Name()))
+		}
+	}()
+	err = Build(ctx, dir, file)
+	if err = errors.Join(err, file.Chmod(0o644), file.Close()); err != nil {
+		return err
+	}
+	return os.Rename(file.Name(), name)
+}

@@ -6,6 +6,7 @@ package servertest
 
 import (
 	"bytes"
+	"encoding/json"
 	"io"
 	"net/http"
 	"net/url"
@@ -96,6 +97,9 @@ func (v *validating) check(request *http.Request, response *http.Response, conte
 	if response.StatusCode >= http.StatusBadRequest && response.Header.Get("Content-Type") != "application/problem+json" {
 		v.tb.Errorf("%s is not a problem document but %s: %.200s", what, response.Header.Get("Content-Type"), content)
 	}
+	if response.StatusCode >= http.StatusBadRequest && request.Method != http.MethodHead {
+		v.checkProblem(what, response.StatusCode, content)
+	}
 	if response.StatusCode == http.StatusAccepted && len(content) > 0 {
 		v.tb.Errorf("%s has a body, which the existing client takes for a failure: %.200s", what, content)
 	}
@@ -112,10 +116,24 @@ func (v *validating) check(request *http.Request, response *http.Response, conte
 		Status:                 response.StatusCode,
 		Header:                 response.Header,
 		Body:                   io.NopCloser(bytes.NewReader(content)),
-		Options:                &openapi3filter.Options{IncludeResponseStatus: true, MultiError: true},
+		Options: &openapi3filter.Options{
+			IncludeResponseStatus: true, MultiError: true, ExcludeResponseBody: isBinary(response),
+		},
 	})
-	if err != nil && !isBinary(response) {
+	if err != nil {
 		v.tb.Errorf("%s is not as documented: %v", what, err)
+	}
+}
+
+// checkProblem checks the attributes that every problem document has (SOL013 6.3).
+func (v *validating) checkProblem(what string, status int, content []byte) {
+	v.tb.Helper()
+	var problem struct {
+		Status int
+		Detail string
+	}
+	if err := json.Unmarshal(content, &problem); err != nil || problem.Status != status || problem.Detail == "" {
+		v.tb.Errorf("%s has no problem document with that status and a detail: %.200s", what, content)
 	}
 }
 

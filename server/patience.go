@@ -1,0 +1,79 @@
+package server
+
+import (
+	"errors"
+	"io"
+	"net/http"
+	"time"
+
+	"github.com/labstack/echo/v4"
+)
+
+// patient lets requests and answers take as long as they need, but gives up on a client that sends, or takes, nothing for a while:
+// an upload or a download of package content holds a connection to the database.
+func (s *Server) patient(next echo.HandlerFunc) echo.HandlerFunc {
+	return func(c echo.Context) error {
+		request, response := c.Request(), c.Response()
+		line := &line{control: http.NewResponseController(response.Writer), patience: s.config.Patience}
+		// A deadline that an earlier request on the connection has left may be over.
+		line.mayWrite()
+		response.Writer = &patientWriter{response.Writer, line}
+		if request.Body != nil && request.Body != http.NoBody {
+			request.Body = &patientReader{request.Body, line}
+		}
+		return next(c)
+	}
+}
+
+// line is a connection to a client. One that knows no deadlines is of a test, or below another server that has its own.
+type line struct {
+	control  *http.ResponseController
+	patience time.Duration
+}
+
+func (l *line) mayWrite() { _ = l.control.SetWriteDeadline(time.Now().Add(l.patience)) }
+
+func (l *line) mayRead() { _ = l.control.SetReadDeadline(time.Now().Add(l.patience)) }
+
+// hasRead ends the time for reading: from then on a deadline would only end the request.
+func (l *line) hasRead() { _ = l.control.SetReadDeadline(time.Time{}) }
+
+type patientReader struct {
+	io.ReadCloser
+	line *line
+}
+
+// Read says of every error but the body's end and its size that the client has not sent what it has announced.
+func (r *patientReader) Read(p []byte) (int, error) {
+	r.line.mayRead()
+	n, err := r.ReadCloser.Read(p)
+	var tooLarge *http.MaxBytesError
+	switch {
+	case err == nil, errors.As(err, &tooLarge):
+		return n, err
+	case errors.Is(err, io.EOF):
+		r.line.hasRead()
+		return n, io.EOF
+	}
+	return n, badRequest("the body broke off before its end")
+}
+
+type patientWriter struct {
+	http.ResponseWriter
+	line *line
+}
+
+// WriteHeader implements [http.ResponseWriter].
+func (w *patientWriter) WriteHeader(status int) {
+	w.line.mayWrite()
+	w.ResponseWriter.WriteHeader(status)
+}
+
+// Write implements [http.ResponseWriter].
+func (w *patientWriter) Write(p []byte) (int, error) {
+	w.line.mayWrite()
+	return w.ResponseWriter.Write(p)
+}
+
+// Unwrap gives [http.ResponseController] the connection.
+func (w *patientWriter) Unwrap() http.ResponseWriter { return w.ResponseWriter }

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"errors"
 	"net/http"
+	"net/url"
 	"strconv"
 	"strings"
 
@@ -209,8 +210,14 @@ func (s *Server) readArtifact(c echo.Context) error {
 		return namingPackage(err, id)
 	}
 	defer csar.Close()
-	// echo has unescaped the path already.
-	return s.serveFile(c, csar, strings.TrimPrefix(c.Param("*"), "/"), "")
+	// echo routes by the escaped path where escapes such as %2F make it differ from the plain one.
+	name := c.Param("*")
+	if c.Request().URL.RawPath != "" {
+		if name, err = url.PathUnescape(name); err != nil {
+			return badRequest("the path of the artifact: " + err.Error())
+		}
+	}
+	return s.serveFile(c, csar, strings.TrimPrefix(name, "/"), "")
 }
 
 // serveFile answers with a file of a package; mediaType "" is that of the file's name.

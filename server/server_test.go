@@ -9,6 +9,7 @@ import (
 	"net/http/httptest"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/uuid"
 
@@ -35,16 +36,26 @@ type bench struct {
 
 func setup(t *testing.T) *bench {
 	t.Helper()
+	return setupOn(t, nil, 0)
+}
+
+// setupOn is setup with a content store that content, if not nil, makes of the real one, and with that much patience with clients.
+func setupOn(t *testing.T, content func(vnfpkg.ContentStore) vnfpkg.ContentStore, patience time.Duration) *bench {
+	t.Helper()
 	db := storetest.New(t)
+	var contents vnfpkg.ContentStore = db
+	if content != nil {
+		contents = content(db)
+	}
 	driver := heat.New(heat.Config{})
 	b := &bench{t: t, client: servertest.Client(t), cloud: heattest.Start(t, heattest.Options{})}
-	b.packages = vnfpkg.NewRegistry(db, db, vnfpkg.DefaultLimits(), nil)
+	b.packages = vnfpkg.NewRegistry(db, contents, vnfpkg.DefaultLimits(), nil)
 	vims := lcm.NewVimRegistry(db, driver)
 	manager := lcm.NewManager(db, db, b.packages, vims, driver)
 	var err error
 	b.server, err = server.New(server.Config{
 		Instances: manager, Operations: manager, Vims: vims, Packages: b.packages, Ready: db.Ready, PageSize: 3,
-		Logger: slog.New(slog.DiscardHandler),
+		Patience: patience, Logger: slog.New(slog.DiscardHandler),
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -267,6 +278,10 @@ func TestPackageContentAndRanges(t *testing.T) {
 	artifact := b.expect(http.StatusOK, http.MethodGet, pkg+"/artifacts/TOSCA-Metadata/TOSCA.meta", "", "Accept", "application/json")
 	if !strings.Contains(string(artifact.body), "Entry-Definitions") {
 		t.Errorf("artifact: %.100s", artifact.body)
+	}
+	escaped := b.expect(http.StatusOK, http.MethodGet, pkg+"/artifacts/TOSCA-Metadata%2FTOSCA.meta", "")
+	if !bytes.Equal(escaped.body, artifact.body) {
+		t.Errorf("artifact under an escaped path: %.100s", escaped.body)
 	}
 	part := b.expect(http.StatusPartialContent, http.MethodGet, pkg+"/artifacts/TOSCA-Metadata/TOSCA.meta", "", "Range", "bytes=6-9")
 	if !bytes.Equal(part.body, artifact.body[6:10]) {

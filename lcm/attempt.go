@@ -9,6 +9,7 @@ import (
 	"math/rand/v2"
 	"net/http"
 	"runtime/debug"
+	"slices"
 	"time"
 )
 
@@ -27,6 +28,9 @@ type action func(context.Context, *Run) (Result, error)
 // carryOn works on the operation in the state it is in, and tells when another run is needed.
 func (a *attempt) carryOn(ctx context.Context) (*time.Duration, error) {
 	if a.run.Operation.State == StateStarting {
+		if moved, again, err := a.each(ctx, a.plan.start); !moved {
+			return again, err
+		}
 		if err := a.move(ctx, EventGrant, nil); err != nil {
 			return nil, err
 		}
@@ -38,11 +42,8 @@ func (a *attempt) carryOn(ctx context.Context) (*time.Duration, error) {
 }
 
 func (a *attempt) forward(ctx context.Context) (*time.Duration, error) {
-	for i := range a.plan.steps {
-		step := &a.plan.steps[i]
-		if moved, again, err := a.take(ctx, step.Name, step.Do); !moved {
-			return again, err
-		}
+	if moved, again, err := a.each(ctx, a.plan.processing()); !moved {
+		return again, err
 	}
 	if err := a.plan.finish(a.run); err != nil {
 		return nil, a.move(ctx, EventError, err)
@@ -50,14 +51,23 @@ func (a *attempt) forward(ctx context.Context) (*time.Duration, error) {
 	return nil, a.move(ctx, EventSucceed, nil)
 }
 
+// each does steps in their order. If they are not all done after that, moved is false and the run ends.
+func (a *attempt) each(ctx context.Context, steps []Step) (moved bool, again *time.Duration, err error) {
+	for i := range steps {
+		if moved, again, err := a.take(ctx, steps[i].Name, steps[i].Do); !moved {
+			return false, again, err
+		}
+	}
+	return true, nil, nil
+}
+
 // backward undoes, last first, every step that was begun.
 func (a *attempt) backward(ctx context.Context) (*time.Duration, error) {
-	for i := len(a.plan.steps) - 1; i >= 0; i-- {
-		step := &a.plan.steps[i]
+	for _, step := range slices.Backward(a.plan.processing()) {
 		if a.record(step.Name).State == StepPending {
 			continue
 		}
-		if moved, again, err := a.undo(ctx, step); !moved {
+		if moved, again, err := a.undo(ctx, &step); !moved {
 			return again, err
 		}
 	}
@@ -270,7 +280,11 @@ func (a *attempt) fail(ctx context.Context, record *StepRecord, err error) error
 		redo.State = StepUndoing
 		changed = append(changed, *redo)
 	}
-	return a.move(ctx, EventError, fmt.Errorf("step %s: %w", changed[0].Name, err), changed...)
+	event := EventError
+	if a.run.Operation.State == StateStarting {
+		event = EventRefuse
+	}
+	return a.move(ctx, event, fmt.Errorf("step %s: %w", changed[0].Name, err), changed...)
 }
 
 // move takes the operation to its next state and commits that with everything the run has changed.

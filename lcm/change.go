@@ -25,12 +25,6 @@ func (m *Manager) ChangeExtConn(ctx context.Context, id uuid.UUID, params json.R
 	return m.startChange(ctx, id, OpChangeExtConn, params)
 }
 
-// shape is what a VNF is to be made from.
-type shape struct {
-	request *InstantiateRequest
-	levels  map[string]int
-}
-
 // shapers compute the new shape of a VNF that an operation asks for, from the present one.
 var shapers = map[OperationType]func(*planner, context.Context, *VnfInstance, shape, json.RawMessage) (shape, error){
 	OpScaleToLevel:  (*planner).scaledToLevel,
@@ -71,12 +65,11 @@ func renamed(err error, kind OperationType) error {
 // shaping is how an operation that changes the shape of a VNF is carried out.
 func shaping(planner *planner, kind OperationType) plan {
 	reshaped := reshaping(planner, func(ctx context.Context, run *Run) (*change, error) {
-		present := shape{request: run.Deployment.Request, levels: levelsOf(run.Instance.InstantiatedVnfInfo)}
-		wanted, err := shapers[kind](planner, ctx, run.Instance, present, run.Request)
+		wanted, err := shapers[kind](planner, ctx, run.Instance, presentShape(run), run.Request)
 		if err != nil {
 			return nil, err
 		}
-		changed := &change{request: wanted.request, levels: wanted.levels, reason: "scaled in"}
+		changed := &change{shape: wanted, reason: "scaled in"}
 		if kind == OpScaleToLevel {
 			changed.unhealthy, err = planner.shrinking(ctx, run, wanted)
 		}
@@ -137,7 +130,7 @@ func (p *planner) scaledToLevel(ctx context.Context, instance *VnfInstance, pres
 	if asked.InstantiationLevelID != "" {
 		request := *present.request
 		request.InstantiationLevelID = asked.InstantiationLevelID
-		return shape{&request, flavour.ScaleLevels(asked.InstantiationLevelID)}, nil
+		return shape{&request, flavour.ScaleLevels(asked.InstantiationLevelID), present.assets}, nil
 	}
 	levels := maps.Clone(present.levels)
 	for i, info := range asked.ScaleInfo {
@@ -151,7 +144,7 @@ func (p *planner) scaledToLevel(ctx context.Context, instance *VnfInstance, pres
 		}
 		levels[aspect.Name] = info.ScaleLevel
 	}
-	return shape{present.request, levels}, nil
+	return shape{present.request, levels, present.assets}, nil
 }
 
 func (p *planner) reflavoured(_ context.Context, _ *VnfInstance, present shape, params json.RawMessage) (shape, error) {
@@ -169,7 +162,7 @@ func (p *planner) reflavoured(_ context.Context, _ *VnfInstance, present shape, 
 	maps.Copy(merged, request.AdditionalParams)
 	maps.Copy(merged, asked.AdditionalParams)
 	request.AdditionalParams = merged
-	return shape{&request, nil}, nil
+	return shape{&request, nil, present.assets}, nil
 }
 
 func (p *planner) reconnected(_ context.Context, _ *VnfInstance, present shape, params json.RawMessage) (shape, error) {
@@ -179,7 +172,7 @@ func (p *planner) reconnected(_ context.Context, _ *VnfInstance, present shape, 
 	}
 	request := *present.request
 	request.ExtVirtualLinks = reconnect(request.ExtVirtualLinks, asked.ExtVirtualLinks)
-	return shape{&request, present.levels}, nil
+	return shape{&request, present.levels, present.assets}, nil
 }
 
 // reconnect returns the links with those connection points moved that the changes name. A link without any is left out.

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"slices"
 	"time"
 
 	"github.com/google/uuid"
@@ -35,15 +36,20 @@ func (c *EngineConfig) setDefaults() {
 
 // plan is how an operation type is carried out: its steps in order, and what their success means for the instance.
 type plan struct {
-	steps  []Step
-	finish func(run *Run) error
+	start   []Step // done in STARTING, where nothing is touched: if one fails, the operation is over
+	prepare []Step // what is to be done is computed, before anything is touched
+	steps   []Step
+	finish  func(run *Run) error
 }
+
+// processing are the steps that are done in PROCESSING.
+func (p plan) processing() []Step { return slices.Concat(p.prepare, p.steps) }
 
 // Engine carries operations out. Any number of engines may work on one database.
 type Engine struct {
 	store  RunStore
 	vims   *VimRegistry
-	plans  map[OperationType]func(*Run) (plan, error)
+	plans  map[OperationType]func(context.Context, *Run) (plan, error)
 	config EngineConfig
 }
 
@@ -55,7 +61,7 @@ func NewEngine(store RunStore, packages PackageSource, vims *VimRegistry, driver
 		store:  store,
 		vims:   vims,
 		config: config,
-		plans: map[OperationType]func(*Run) (plan, error){
+		plans: map[OperationType]func(context.Context, *Run) (plan, error){
 			OpInstantiate:   always(instantiation(planner)),
 			OpScale:         always(scaling(planner)),
 			OpScaleToLevel:  always(shaping(planner, OpScaleToLevel)),
@@ -68,8 +74,8 @@ func NewEngine(store RunStore, packages PackageSource, vims *VimRegistry, driver
 }
 
 // always is the choice of the one plan that an operation type has.
-func always(p plan) func(*Run) (plan, error) {
-	return func(*Run) (plan, error) { return p, nil }
+func always(p plan) func(context.Context, *Run) (plan, error) {
+	return func(context.Context, *Run) (plan, error) { return p, nil }
 }
 
 // Run carries an operation on for at most the run limit. It returns after which time another run is needed, nil for none.
@@ -100,7 +106,7 @@ func (e *Engine) Run(ctx context.Context, id uuid.UUID) (*time.Duration, error) 
 	if !ok {
 		return nil, fmt.Errorf("operation %s is of type %s, which this version does not know", id, run.Operation.Type)
 	}
-	plan, err := choose(run)
+	plan, err := choose(working, run)
 	if err != nil {
 		return nil, fmt.Errorf("operation %s: %w", id, err)
 	}

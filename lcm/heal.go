@@ -41,9 +41,9 @@ func findVnfc(info *InstantiatedVnfInfo, id string) (VnfcResourceInfo, bool) {
 }
 
 // healing is how HEAL is carried out: VNFCs are marked and replaced by Heat in place; the whole VNF is deleted and made again.
-func healing(planner *planner) func(*Run) (plan, error) {
+func healing(planner *planner) func(context.Context, *Run) (plan, error) {
 	parts := reshaping(planner, func(ctx context.Context, run *Run) (*change, error) {
-		wanted := keepShape(run)
+		wanted := &change{shape: presentShape(run)}
 		request, err := decode[HealRequest](run.Request)
 		if err != nil {
 			return nil, err
@@ -57,8 +57,10 @@ func healing(planner *planner) func(*Run) (plan, error) {
 	})
 	driver := planner.driver
 	whole := plan{
+		prepare: []Step{{Name: stepPlan, Do: planner.planChange(func(_ context.Context, run *Run) (*change, error) {
+			return &change{shape: presentShape(run)}, nil
+		})}},
 		steps: []Step{
-			{Name: stepPlan, Do: planner.planChange(func(_ context.Context, run *Run) (*change, error) { return keepShape(run), nil })},
 			{Name: "delete_stack", Do: deleteStack(driver)},
 			{Name: stepCreateStack, Do: createAgain(driver)},
 			{Name: "await_stack", Do: awaitStack(driver, stepCreateStack)},
@@ -66,18 +68,13 @@ func healing(planner *planner) func(*Run) (plan, error) {
 		},
 		finish: finishChange,
 	}
-	return func(run *Run) (plan, error) {
+	return func(_ context.Context, run *Run) (plan, error) {
 		request, err := decode[HealRequest](run.Request)
 		if err != nil || len(request.VnfcInstanceID) > 0 {
 			return parts, err
 		}
 		return whole, nil
 	}
-}
-
-// keepShape asks for the VNF as it is.
-func keepShape(run *Run) *change {
-	return &change{request: run.Deployment.Request, levels: levelsOf(run.Instance.InstantiatedVnfInfo)}
 }
 
 // ailing are the resources of the VNFCs to be healed: their servers, and their volumes unless the request keeps them. A server whose

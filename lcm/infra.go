@@ -33,6 +33,15 @@ type Deployment struct {
 	Template          string              `json:"template"`          // the top HOT
 	Files             map[string]string   `json:"files,omitempty"`   // nested HOTs by the name that the top one uses
 	Parameters        map[string]any      `json:"parameters,omitempty"`
+	Assets            Assets              `json:"assets,omitzero"`
+}
+
+// Assets say which images, flavors and availability zones of a VIM a VNF is made from, where that is not left to the package and the
+// VIM. They come from the NFVO's grant and from what was made in the VIM for the VNF.
+type Assets struct {
+	Images  map[string]string `json:"images,omitempty"`  // Glance ids by VDU or virtual storage
+	Flavors map[string]string `json:"flavors,omitempty"` // Nova flavors' ids by VDU
+	Zones   map[string]string `json:"zones,omitempty"`   // availability zones by VDU
 }
 
 // PlanRequest is what an infrastructure driver plans a deployment from.
@@ -42,6 +51,7 @@ type PlanRequest struct {
 	Flavour     *vnfpkg.Flavour
 	Request     *InstantiateRequest
 	ScaleLevels map[string]int // by aspect
+	Assets      Assets
 }
 
 // StackPhase is the progress of a deployment in its VIM.

@@ -32,7 +32,7 @@ func (m *Manager) Instantiate(ctx context.Context, id uuid.UUID, params json.Raw
 	if instance.InstantiationState != NotInstantiated {
 		return nil, &Conflict{fmt.Sprintf("VNF instance %s is %s already", id, instance.InstantiationState)}
 	}
-	if _, err := m.planner.plan(ctx, instance, request, nil); err != nil {
+	if _, err := m.planner.plan(ctx, instance, shape{request: request}); err != nil {
 		return nil, err
 	}
 	return m.start(ctx, instance, OpInstantiate, params)
@@ -45,9 +45,16 @@ type planner struct {
 	driver   InfraDriver
 }
 
-// plan checks a request against the package and the VIM registry, and computes the deployment at the given scale levels, or at
-// those of the request's instantiation level if nil.
-func (p *planner) plan(ctx context.Context, instance *VnfInstance, request *InstantiateRequest, levels map[string]int) (*Deployment, error) {
+// shape is what a VNF is to be made from.
+type shape struct {
+	request *InstantiateRequest
+	levels  map[string]int // by aspect; nil = those of the request's instantiation level
+	assets  Assets
+}
+
+// plan checks a shape against the package and the VIM registry, and computes the deployment.
+func (p *planner) plan(ctx context.Context, instance *VnfInstance, of shape) (*Deployment, error) {
+	request, levels := of.request, of.levels
 	flavour, err := p.flavour(ctx, instance, request)
 	if err != nil {
 		return nil, err
@@ -70,11 +77,12 @@ func (p *planner) plan(ctx context.Context, instance *VnfInstance, request *Inst
 		Flavour:     flavour,
 		Request:     request,
 		ScaleLevels: levels,
+		Assets:      of.assets,
 	})
 	if err != nil {
 		return nil, err
 	}
-	deployment.VimConnectionInfo, deployment.Request, deployment.ScaleLevels = connections, request, levels
+	deployment.VimConnectionInfo, deployment.Request, deployment.ScaleLevels, deployment.Assets = connections, request, levels, of.assets
 	return deployment, nil
 }
 
@@ -111,8 +119,8 @@ func chooseFlavour(description *vnfpkg.Description, request *InstantiateRequest)
 // instantiation is how INSTANTIATE is carried out.
 func instantiation(planner *planner) plan {
 	return plan{
+		prepare: []Step{{Name: stepPlan, Do: planner.planStep}},
 		steps: []Step{
-			{Name: "plan", Do: planner.planStep},
 			{Name: stepCreateStack, Do: createStack(planner.driver), Undo: []Step{{Name: "delete_stack", Do: removeStack(planner.driver)}}},
 			{Name: "await_stack", Do: awaitStack(planner.driver, stepCreateStack)},
 			{Name: stepReadResources, Do: planner.readResources},
@@ -126,7 +134,7 @@ func (p *planner) planStep(ctx context.Context, run *Run) (Result, error) {
 	if err != nil {
 		return Result{}, err
 	}
-	run.Deployment, err = p.plan(ctx, run.Instance, request, nil)
+	run.Deployment, err = p.plan(ctx, run.Instance, shape{request: request})
 	return Done(nil), err
 }
 

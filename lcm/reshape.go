@@ -17,10 +17,9 @@ const (
 
 // change is what an operation makes of a VNF that has resources.
 type change struct {
-	request   *InstantiateRequest // what the VNF is to look as if made from
-	levels    map[string]int      // by aspect
-	unhealthy []Resource          // resources to be made anew, or members of a group that have to be the ones that go
-	reason    string              // why they are
+	shape                // what the VNF is to look as if made from
+	unhealthy []Resource // resources to be made anew, or members of a group that have to be the ones that go
+	reason    string     // why they are
 }
 
 // changePlan is the output of the first step of a reshaping operation.
@@ -35,8 +34,8 @@ type changePlan struct {
 func reshaping(planner *planner, compute func(context.Context, *Run) (*change, error)) plan {
 	driver := planner.driver
 	return plan{
+		prepare: []Step{{Name: stepPlan, Do: planner.planChange(compute)}},
 		steps: []Step{
-			{Name: stepPlan, Do: planner.planChange(compute)},
 			{Name: "mark_unhealthy", Do: markUnhealthy(driver)},
 			{Name: stepUpdateStack, Do: updateStack(driver, target), Undo: []Step{
 				{Name: "mark_additions", Do: markAdditions(driver)},
@@ -56,7 +55,7 @@ func (p *planner) planChange(compute func(context.Context, *Run) (*change, error
 		if err != nil {
 			return Result{}, err
 		}
-		next, err := p.plan(ctx, run.Instance, wanted.request, wanted.levels)
+		next, err := p.plan(ctx, run.Instance, wanted.shape)
 		if err != nil {
 			return Result{}, err
 		}
@@ -215,6 +214,11 @@ func members(resources []Resource, aspect string) []Resource {
 
 func isGroup(resourceType string) bool {
 	return resourceType == "OS::Heat::AutoScalingGroup" || resourceType == "OS::Heat::ResourceGroup"
+}
+
+// presentShape is what the VNF has been made from.
+func presentShape(run *Run) shape {
+	return shape{run.Deployment.Request, levelsOf(run.Instance.InstantiatedVnfInfo), run.Deployment.Assets}
 }
 
 // levelsOf returns the scale levels that an instance has.

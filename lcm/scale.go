@@ -80,14 +80,13 @@ func scaling(planner *planner) plan {
 		if err != nil {
 			return nil, err
 		}
-		levels, err := scaledLevels(flavour, info, request)
-		if err != nil {
+		wanted := &change{shape: presentShape(run)}
+		if wanted.levels, err = scaledLevels(flavour, info, request); err != nil {
 			return nil, err
 		}
-		wanted := &change{request: run.Deployment.Request, levels: levels}
 		if request.Type == ScaleIn {
 			wanted.reason = "scaled in"
-			wanted.unhealthy, err = planner.victims(ctx, run, flavour, request, levels)
+			wanted.unhealthy, err = planner.victims(ctx, run, flavour, request, wanted.shape)
 		}
 		return wanted, err
 	})
@@ -95,7 +94,7 @@ func scaling(planner *planner) plan {
 
 // victims are the members that scaling in removes: the oldest, as Heat does by itself, or with is_reverse the newest. They are marked, so
 // that they are the ones that go whatever else changes meanwhile.
-func (p *planner) victims(ctx context.Context, run *Run, flavour *vnfpkg.Flavour, request *ScaleRequest, levels map[string]int) ([]Resource, error) {
+func (p *planner) victims(ctx context.Context, run *Run, flavour *vnfpkg.Flavour, request *ScaleRequest, wanted shape) ([]Resource, error) {
 	resources, err := p.driver.Resources(ctx, run.Deployment)
 	if err != nil {
 		return nil, err
@@ -104,7 +103,7 @@ func (p *planner) victims(ctx context.Context, run *Run, flavour *vnfpkg.Flavour
 	if reverse, _ := request.AdditionalParams["is_reverse"].(string); strings.EqualFold(reverse, "true") {
 		slices.Reverse(found)
 	}
-	stay := sizeOf(flavour, request.AspectID, shape{run.Deployment.Request, levels}, len(found))
+	stay := sizeOf(flavour, request.AspectID, wanted, len(found))
 	return found[:max(0, len(found)-stay)], nil
 }
 

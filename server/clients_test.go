@@ -49,7 +49,7 @@ func (l losing) ReadAt(p []byte, offset int64) (int, error) {
 func TestAnswersThatBreakOffAreNotTakenForWhole(t *testing.T) {
 	t.Parallel()
 	store := &contentStore{}
-	b := setupOn(t, func(real vnfpkg.ContentStore) vnfpkg.ContentStore { store.ContentStore = real; return store }, 0)
+	b := setupOn(t, func(s vnfpkg.ContentStore) vnfpkg.ContentStore { store.ContentStore = s; return store }, 0)
 	pkg, _, archive := b.onboard()
 	directory := bytes.Index(archive, []byte("PK\x01\x02"))
 	lose := func(reader vnfpkg.ContentReader) vnfpkg.ContentReader { return losing{reader, int64(directory)} }
@@ -93,7 +93,7 @@ func (e endless) Close() error {
 func TestClientsThatTakeNothingHoldNothing(t *testing.T) {
 	t.Parallel()
 	store := &contentStore{}
-	b := setupOn(t, func(real vnfpkg.ContentStore) vnfpkg.ContentStore { store.ContentStore = real; return store }, 200*time.Millisecond)
+	b := setupOn(t, func(s vnfpkg.ContentStore) vnfpkg.ContentStore { store.ContentStore = s; return store }, 200*time.Millisecond)
 	pkg, _, _ := b.onboard()
 	closed := make(chan struct{})
 	replace := func(reader vnfpkg.ContentReader) vnfpkg.ContentReader { return endless{reader, closed} }

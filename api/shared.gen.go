@@ -65,6 +65,9 @@ type AllRecords string
 // ExcludeDefault defines model for ExcludeDefault.
 type ExcludeDefault = string
 
+// IfMatch defines model for IfMatch.
+type IfMatch = string
+
 // NextpageOpaqueMarker defines model for NextpageOpaqueMarker.
 type NextpageOpaqueMarker = string
 
@@ -91,6 +94,9 @@ type NotFound = ProblemDetails
 
 // PayloadTooLarge Why a request was not carried out (SOL013 6.3, RFC 7807).
 type PayloadTooLarge = ProblemDetails
+
+// PreconditionFailed Why a request was not carried out (SOL013 6.3, RFC 7807).
+type PreconditionFailed = ProblemDetails
 
 // RangeNotSatisfiable Why a request was not carried out (SOL013 6.3, RFC 7807).
 type RangeNotSatisfiable = ProblemDetails

@@ -8,6 +8,12 @@ import (
 	"time"
 )
 
+// Defines values for CancelModeType.
+const (
+	CancelModeTypeForceful CancelModeType = "FORCEFUL"
+	CancelModeTypeGraceful CancelModeType = "GRACEFUL"
+)
+
 // Defines values for ChangeType.
 const (
 	ChangeTypeADDED     ChangeType = "ADDED"
@@ -44,9 +50,17 @@ const (
 	LcmOperationTypeChangeFlavour LcmOperationType = "CHANGE_FLAVOUR"
 	LcmOperationTypeHeal          LcmOperationType = "HEAL"
 	LcmOperationTypeInstantiate   LcmOperationType = "INSTANTIATE"
+	LcmOperationTypeModifyInfo    LcmOperationType = "MODIFY_INFO"
+	LcmOperationTypeOperate       LcmOperationType = "OPERATE"
 	LcmOperationTypeScale         LcmOperationType = "SCALE"
 	LcmOperationTypeScaleToLevel  LcmOperationType = "SCALE_TO_LEVEL"
 	LcmOperationTypeTerminate     LcmOperationType = "TERMINATE"
+)
+
+// Defines values for OperateVnfRequestStopType.
+const (
+	OperateVnfRequestStopTypeForceful OperateVnfRequestStopType = "FORCEFUL"
+	OperateVnfRequestStopTypeGraceful OperateVnfRequestStopType = "GRACEFUL"
 )
 
 // Defines values for TerminateVnfRequestTerminationType.
@@ -104,6 +118,15 @@ type AffectedVnfc struct {
 	RemovedStorageResourceIds []string       `json:"removedStorageResourceIds,omitempty,omitzero"`
 	VduID                     string         `json:"vduId"`
 }
+
+// CancelMode How an operation is to be cancelled (SOL003 5.5.2.14).
+type CancelMode struct {
+	// CancelMode After what has been begun in the VIM, or at once (SOL003 5.5.4.7).
+	CancelMode CancelModeType `json:"cancelMode"`
+}
+
+// CancelModeType After what has been begun in the VIM, or at once (SOL003 5.5.4.7).
+type CancelModeType string
 
 // ChangeExtVnfConnectivityRequest A request to connect a VNF to other external networks (SOL003 5.5.2.11). Connection points that are not named stay.
 type ChangeExtVnfConnectivityRequest struct {
@@ -287,6 +310,27 @@ type LcmOperationStateType string
 // LcmOperationType The kind of an operation (SOL003 5.5.4.6).
 type LcmOperationType string
 
+// OperateVnfRequest A request to start or stop a VNF (SOL003 5.5.2.10), or with vnfcInstanceId some of its VNFCs (SOL002).
+type OperateVnfRequest struct {
+	// AdditionalParams Named values of any kind (SOL003 4.4.1.5).
+	AdditionalParams KeyValuePairs `json:"additionalParams,omitempty,omitzero"`
+
+	// ChangeStateTo The run state of a VNF or a VNFC (SOL003 5.5.4.3).
+	ChangeStateTo VnfOperationalStateType `json:"changeStateTo"`
+
+	// GracefulStopTimeout In seconds; with GRACEFUL only.
+	GracefulStopTimeout int `json:"gracefulStopTimeout,omitempty,omitzero"`
+
+	// StopType With STOPPED only; FORCEFUL if absent.
+	StopType OperateVnfRequestStopType `json:"stopType,omitempty,omitzero"`
+
+	// VnfcInstanceID The VNFCs to start or stop; the whole VNF if absent.
+	VnfcInstanceID any `json:"vnfcInstanceId,omitempty,omitzero"`
+}
+
+// OperateVnfRequestStopType With STOPPED only; FORCEFUL if absent.
+type OperateVnfRequestStopType string
+
 // ResourceChanges What an operation did to the resources (SOL003 5.5.2.13).
 type ResourceChanges = any
 
@@ -382,6 +426,40 @@ type VnfExtCpInfo struct {
 	ID                 string           `json:"id"`
 }
 
+// VnfInfoModificationRequest What is to be changed of a VNF instance (SOL003 5.5.2.12), as a JSON merge patch. vnfPkgId is another way to name the VNFD.
+type VnfInfoModificationRequest struct {
+	// Extensions Named values of any kind (SOL003 4.4.1.5).
+	Extensions KeyValuePairs `json:"extensions,omitempty,omitzero"`
+
+	// Metadata Named values of any kind (SOL003 4.4.1.5).
+	Metadata KeyValuePairs `json:"metadata,omitempty,omitzero"`
+
+	// VimConnectionInfo Entries to add, and by their id entries to change. A secret that is given as *** stays as it is.
+	VimConnectionInfo []struct {
+		// AccessInfo Named values of any kind (SOL003 4.4.1.5).
+		AccessInfo KeyValuePairs `json:"accessInfo,omitempty,omitzero"`
+
+		// Extra Named values of any kind (SOL003 4.4.1.5).
+		Extra KeyValuePairs `json:"extra,omitempty,omitzero"`
+		ID    string        `json:"id"`
+
+		// InterfaceInfo Named values of any kind (SOL003 4.4.1.5).
+		InterfaceInfo KeyValuePairs `json:"interfaceInfo,omitempty,omitzero"`
+		VimID         string        `json:"vimId,omitempty,omitzero"`
+		VimType       string        `json:"vimType,omitempty,omitzero"`
+	} `json:"vimConnectionInfo,omitempty,omitzero"`
+	VimConnectionInfoDeleteIds []string `json:"vimConnectionInfoDeleteIds,omitempty,omitzero"`
+
+	// VnfConfigurableProperties Named values of any kind (SOL003 4.4.1.5).
+	VnfConfigurableProperties KeyValuePairs `json:"vnfConfigurableProperties,omitempty,omitzero"`
+	VnfInstanceDescription    string        `json:"vnfInstanceDescription,omitempty,omitzero"`
+
+	// VnfInstanceName null brings the name back that is made from the identifier.
+	VnfInstanceName string `json:"vnfInstanceName,omitempty,omitzero"`
+	VnfPkgID        string `json:"vnfPkgId,omitempty,omitzero"`
+	VnfdID          string `json:"vnfdId,omitempty,omitzero"`
+}
+
 // VnfInstance A VNF instance (SOL003 5.5.2.2). vnfPkgId, the package it was made from, is an addition.
 type VnfInstance struct {
 	// UnderscoreLinks Links of a VNF instance, with the tasks that its state allows (SOL003 5.5.2.2).
@@ -428,6 +506,9 @@ type VnfInstanceLinks struct {
 	// Instantiate A link to a resource (SOL013 5.1.2).
 	Instantiate Link `json:"instantiate,omitempty,omitzero"`
 
+	// Operate A link to a resource (SOL013 5.1.2).
+	Operate Link `json:"operate,omitempty,omitzero"`
+
 	// Scale A link to a resource (SOL013 5.1.2).
 	Scale Link `json:"scale,omitempty,omitzero"`
 
@@ -446,8 +527,14 @@ type VnfLcmOpOcc struct {
 	// UnderscoreLinks Links of an operation occurrence (SOL003 5.5.2.13).
 	UnderscoreLinks VnfLcmOpOccLinks `json:"_links"`
 
+	// CancelMode After what has been begun in the VIM, or at once (SOL003 5.5.4.7).
+	CancelMode CancelModeType `json:"cancelMode,omitempty,omitzero"`
+
 	// ChangedExtConnectivity The external links that a change of the external connectivity has changed.
 	ChangedExtConnectivity any `json:"changedExtConnectivity,omitempty,omitzero"`
+
+	// ChangedInfo What a modification has changed, VnfInfoModifications (SOL003 5.5.2.12a), with secrets shown as ***.
+	ChangedInfo map[string]interface{} `json:"changedInfo,omitempty,omitzero"`
 
 	// Error Present in FAILED_TEMP and FAILED, and in ROLLED_BACK after a failure.
 	Error                 *ProblemDetails `json:"error,omitempty,omitzero"`
@@ -473,6 +560,9 @@ type VnfLcmOpOcc struct {
 
 // VnfLcmOpOccLinks Links of an operation occurrence (SOL003 5.5.2.13).
 type VnfLcmOpOccLinks struct {
+	// Cancel A link to a resource (SOL013 5.1.2).
+	Cancel Link `json:"cancel,omitempty,omitzero"`
+
 	// Fail A link to a resource (SOL013 5.1.2).
 	Fail Link `json:"fail,omitempty,omitzero"`
 

@@ -20,6 +20,8 @@ type attempt struct {
 	plan   plan
 	log    *slog.Logger
 	ends   time.Time
+
+	cancelled <-chan struct{} // closed when a client has cancelled the operation
 }
 
 // action is what a step does.
@@ -28,6 +30,9 @@ type action func(context.Context, *Run) (Result, error)
 // carryOn works on the operation in the state it is in, and tells when another run is needed.
 func (a *attempt) carryOn(ctx context.Context) (*time.Duration, error) {
 	if a.run.Operation.State == StateStarting {
+		if err := a.run.cancelled(); err != nil {
+			return nil, a.move(ctx, EventCancel, err)
+		}
 		if moved, again, err := a.each(ctx, a.plan.start); !moved {
 			return again, err
 		}
@@ -100,6 +105,9 @@ func (a *attempt) take(ctx context.Context, name string, act action) (moved bool
 	if record.State == StepDone {
 		return true, nil, nil
 	}
+	if err := a.run.cancelled(); err != nil && record.State != StepRunning {
+		return false, nil, a.move(ctx, EventCancel, err)
+	}
 	if err := a.begin(ctx, record); err != nil {
 		return false, nil, err
 	}
@@ -153,6 +161,14 @@ func (a *attempt) perform(ctx context.Context, record *StepRecord, act action) (
 		if err == nil && !result.again {
 			return result, nil, nil
 		}
+		// A graceful cancellation lets a step end what it has begun. In STARTING nothing is begun, and a pause is nothing.
+		var cancelled <-chan struct{}
+		if a.run.Operation.State == StateStarting || result.after > 0 {
+			if stop := a.run.cancelled(); stop != nil {
+				return Result{}, nil, stop
+			}
+			cancelled = a.cancelled
+		}
 		wait := pollInterval(time.Since(began))
 		if err != nil {
 			if !a.worthRepeating(record, err) {
@@ -167,17 +183,18 @@ func (a *attempt) perform(ctx context.Context, record *StepRecord, act action) (
 		if time.Now().Add(wait).After(a.ends) {
 			return Result{}, &wait, nil
 		}
-		if sleep(ctx, wait) != nil {
+		if sleep(ctx, wait, cancelled) != nil {
 			return a.interrupted(ctx)
 		}
 	}
 }
 
-// interrupted tells what follows when the work was stopped from outside: nothing if the operation has a new owner, and a run
-// elsewhere at once if this process is about to end.
+// interrupted tells what follows when the work was stopped from outside: nothing if the operation has a new owner, its end if a client
+// has cancelled it, and a run elsewhere at once if this process is about to end.
 func (a *attempt) interrupted(ctx context.Context) (Result, *time.Duration, error) {
-	if errors.Is(context.Cause(ctx), ErrSuperseded) {
-		return Result{}, nil, ErrSuperseded
+	cause := context.Cause(ctx)
+	if errors.Is(cause, ErrSuperseded) || errors.As(cause, new(*cancelled)) {
+		return Result{}, nil, cause
 	}
 	return Result{}, new(time.Duration), nil
 }
@@ -281,7 +298,10 @@ func (a *attempt) fail(ctx context.Context, record *StepRecord, err error) error
 		changed = append(changed, *redo)
 	}
 	event := EventError
-	if a.run.Operation.State == StateStarting {
+	switch {
+	case errors.As(err, new(*cancelled)):
+		event = EventCancel
+	case a.run.Operation.State == StateStarting:
 		event = EventRefuse
 	}
 	return a.move(ctx, event, fmt.Errorf("step %s: %w", changed[0].Name, err), changed...)
@@ -300,7 +320,7 @@ func (a *attempt) move(ctx context.Context, event Event, reason error, steps ...
 	case next == StateCompleted:
 		operation.Error = nil
 	}
-	operation.State = next
+	operation.State, operation.CancelMode = next, ""
 	a.log.Info("operation state changed", "operationState", next, "error", reason)
 	commit := Commit{Operation: true, Instance: next == StateCompleted || next == StateRolledBack, Deployment: true, Steps: steps}
 	if !next.Transient() {
@@ -332,8 +352,11 @@ func ProblemOf(err error) *Problem {
 		failed      *Failure
 		rejected    *Rejected
 		unavailable *Unavailable
+		stopped     *cancelled
 	)
 	switch {
+	case errors.As(err, &stopped):
+		return stopped.problem()
 	case errors.As(err, &failed):
 		problem.Title, problem.Status = failed.Title, failed.Status
 	case errors.As(err, &rejected):

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"log/slog"
 	"slices"
+	"sync"
 	"time"
 
 	"github.com/google/uuid"
@@ -49,6 +50,7 @@ func (p plan) processing() []Step { return slices.Concat(p.prepare, p.steps) }
 type Engine struct {
 	store  RunStore
 	vims   *VimRegistry
+	active sync.Map // the leases of the operations that are run here, by id
 	plans  map[OperationType]func(context.Context, *Run) (plan, error)
 	config EngineConfig
 }
@@ -67,8 +69,10 @@ func NewEngine(store RunStore, packages PackageSource, vims *VimRegistry, driver
 			OpScaleToLevel:  always(shaping(planner, OpScaleToLevel)),
 			OpChangeFlavour: always(shaping(planner, OpChangeFlavour)),
 			OpHeal:          healing(planner),
+			OpOperate:       always(operating(driver)),
 			OpChangeExtConn: always(shaping(planner, OpChangeExtConn)),
 			OpTerminate:     always(termination(driver)),
+			OpModifyInfo:    always(modification(planner)),
 		},
 	}
 }
@@ -83,6 +87,7 @@ func always(p plan) func(context.Context, *Run) (plan, error) {
 func (e *Engine) Run(ctx context.Context, id uuid.UUID) (*time.Duration, error) {
 	run, err := e.store.AcquireRun(ctx, id, e.config.Lease)
 	if errors.Is(err, ErrNothingToDo) {
+		e.wake(id)
 		return nil, nil
 	}
 	if err != nil {
@@ -92,14 +97,17 @@ func (e *Engine) Run(ctx context.Context, id uuid.UUID) (*time.Duration, error) 
 		"operation", run.Operation.Type, "run", run.Number)
 
 	working, stop := context.WithCancelCause(ctx)
-	renewed := make(chan struct{})
+	lease := &lease{store: e.store, length: e.config.Lease, run: run, news: make(chan struct{}, 1), cancelled: make(chan struct{})}
+	e.active.Store(id, lease)
+	ended := make(chan struct{})
 	go func() {
-		defer close(renewed)
-		e.keepLease(working, run, stop)
+		defer close(ended)
+		lease.keep(working, stop)
 	}()
 	defer func() {
 		stop(nil)
-		<-renewed
+		<-ended
+		e.active.CompareAndDelete(id, lease)
 	}()
 
 	choose, ok := e.plans[run.Operation.Type]
@@ -110,7 +118,7 @@ func (e *Engine) Run(ctx context.Context, id uuid.UUID) (*time.Duration, error) 
 	if err != nil {
 		return nil, fmt.Errorf("operation %s: %w", id, err)
 	}
-	attempt := &attempt{engine: e, run: run, plan: plan, log: log, ends: time.Now().Add(e.config.RunLimit)}
+	attempt := &attempt{engine: e, run: run, plan: plan, log: log, cancelled: lease.cancelled, ends: time.Now().Add(e.config.RunLimit)}
 	again, err := attempt.carryOn(working)
 	if errors.Is(err, ErrSuperseded) || errors.Is(context.Cause(working), ErrSuperseded) {
 		log.Warn("another run has taken over")
@@ -119,34 +127,26 @@ func (e *Engine) Run(ctx context.Context, id uuid.UUID) (*time.Duration, error) 
 	return again, err
 }
 
-// keepLease renews the lease until ctx ends, and ends the work when the lease is lost.
-func (e *Engine) keepLease(ctx context.Context, run *Run, stop context.CancelCauseFunc) {
-	held := time.Now()
-	for sleep(ctx, e.config.Lease/3) == nil {
-		asked := time.Now()
-		err := e.store.RenewRun(ctx, run, e.config.Lease)
-		switch {
-		case err == nil:
-			held = asked
-		case errors.Is(err, ErrSuperseded):
-			stop(ErrSuperseded)
-			return
-		case time.Since(held) > e.config.Lease:
-			// Cut off from the database: others may take over from now on, so this process must not touch the VIM again.
-			stop(ErrSuperseded)
-			return
+// wake makes the run of an operation that is under way here look for news: a client has changed the operation.
+func (e *Engine) wake(id uuid.UUID) {
+	if active, ok := e.active.Load(id); ok {
+		select {
+		case active.(*lease).news <- struct{}{}: //nolint:forcetypeassert // nothing else is in the map
+		default:
 		}
 	}
 }
 
-// sleep waits for d or until ctx ends, whose error it then returns.
-func sleep(ctx context.Context, d time.Duration) error {
+// sleep waits for d, until a channel is closed, or until ctx ends, whose error it then returns.
+func sleep(ctx context.Context, d time.Duration, awake <-chan struct{}) error {
 	timer := time.NewTimer(d)
 	defer timer.Stop()
 	select {
 	case <-ctx.Done():
 		return ctx.Err()
 	case <-timer.C:
+		return nil
+	case <-awake:
 		return nil
 	}
 }

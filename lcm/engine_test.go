@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io/fs"
 	"log/slog"
 	"strings"
 	"testing"
@@ -60,8 +61,22 @@ func (b *bench) engine(runs lcm.RunStore) *lcm.Engine {
 // instance onboards the sample package and creates an instance of it.
 func (b *bench) instance() *lcm.VnfInstance {
 	b.t.Helper()
+	return b.create(b.onboard(samples.TwoVdu()).Description.VnfdID)
+}
+
+func (b *bench) create(vnfdID string) *lcm.VnfInstance {
+	b.t.Helper()
+	instance, err := b.manager.CreateInstance(b.t.Context(), lcm.CreateRequest{VnfdID: vnfdID})
+	if err != nil {
+		b.t.Fatal(err)
+	}
+	return instance
+}
+
+func (b *bench) onboard(files fs.FS) *vnfpkg.Package {
+	b.t.Helper()
 	var csar bytes.Buffer
-	if err := vnfpkg.BuildFS(b.t.Context(), samples.TwoVdu(), &csar); err != nil {
+	if err := vnfpkg.BuildFS(b.t.Context(), files, &csar); err != nil {
 		b.t.Fatal(err)
 	}
 	pkg, err := b.packages.Create(b.t.Context(), nil)
@@ -77,11 +92,7 @@ func (b *bench) instance() *lcm.VnfInstance {
 	if pkg, err = b.packages.Package(b.t.Context(), pkg.ID); err != nil || pkg.OnboardingState != vnfpkg.Onboarded {
 		b.t.Fatalf("onboarding: %+v, %v", pkg.Failure, err)
 	}
-	instance, err := b.manager.CreateInstance(b.t.Context(), lcm.CreateRequest{VnfdID: pkg.Description.VnfdID})
-	if err != nil {
-		b.t.Fatal(err)
-	}
-	return instance
+	return pkg
 }
 
 func (b *bench) request() json.RawMessage {

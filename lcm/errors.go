@@ -36,6 +36,11 @@ type Conflict struct{ Detail string }
 
 func (e *Conflict) Error() string { return e.Detail }
 
+// PreconditionFailed says that a resource is not in the state that the client knows; the client gets 412.
+type PreconditionFailed struct{ Detail string }
+
+func (e *PreconditionFailed) Error() string { return e.Detail }
+
 // Unavailable says that a VIM or another peer cannot be reached; the client gets 503.
 type Unavailable struct {
 	Peer string // what was called, such as "VIM at http://keystone:5000/v3"

@@ -23,13 +23,21 @@ func (m *Manager) Heal(ctx context.Context, id uuid.UUID, params json.RawMessage
 	if err != nil {
 		return nil, err
 	}
-	for i, vnfc := range request.VnfcInstanceID {
-		if _, ok := findVnfc(instance.InstantiatedVnfInfo, vnfc); !ok {
-			return nil, &InvalidRequest{fmt.Sprintf("/vnfcInstanceId/%d", i),
-				fmt.Sprintf("Vnfc id %s not present in vnf instance %s", vnfc, id)}
-		}
+	if err := checkVnfcs(instance, request.VnfcInstanceID); err != nil {
+		return nil, err
 	}
 	return m.start(ctx, instance, OpHeal, params)
+}
+
+// checkVnfcs refuses VNFCs that an instance lacks.
+func checkVnfcs(instance *VnfInstance, ids oneOrMore) error {
+	for i, id := range ids {
+		if _, ok := findVnfc(instance.InstantiatedVnfInfo, id); !ok {
+			return &InvalidRequest{fmt.Sprintf("/vnfcInstanceId/%d", i),
+				fmt.Sprintf("Vnfc id %s not present in vnf instance %s", id, instance.ID)}
+		}
+	}
+	return nil
 }
 
 func findVnfc(info *InstantiatedVnfInfo, id string) (VnfcResourceInfo, bool) {

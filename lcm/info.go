@@ -33,7 +33,6 @@ func buildInfo(source infoSource) *InstantiatedVnfInfo {
 	b := &infoBuilder{infoSource: source, known: identifiers(source.Previous), places: map[place]Resource{}, info: &InstantiatedVnfInfo{
 		FlavourID:            source.Flavour.ID,
 		InstantiationLevelID: source.Request.InstantiationLevelID,
-		VnfState:             Started,
 		LocalizationLanguage: source.Request.LocalizationLanguage,
 	}}
 	for _, resource := range source.Resources {
@@ -53,6 +52,7 @@ func buildInfo(source infoSource) *InstantiatedVnfInfo {
 		}
 	}
 	b.dropUnusedLinks()
+	b.info.VnfState = overall(b.info.VnfcInfo)
 	return b.info
 }
 
@@ -212,7 +212,17 @@ func (b *infoBuilder) addVnfc(vdu vnfpkg.Vdu, server Resource) {
 		vnfc.VnfcCpInfo = append(vnfc.VnfcCpInfo, b.vnfcCp(cp, vnfc.ID, server.StackID))
 	}
 	b.info.VnfcResourceInfo = append(b.info.VnfcResourceInfo, vnfc)
-	b.info.VnfcInfo = append(b.info.VnfcInfo, VnfcInfo{ID: vnfc.ID, VduID: vdu.Name, VnfcState: Started})
+	b.info.VnfcInfo = append(b.info.VnfcInfo, VnfcInfo{ID: vnfc.ID, VduID: vdu.Name, VnfcState: b.stateOf(vnfc)})
+}
+
+// stateOf is the run state that a VNFC has been left in; a new server is started.
+func (b *infoBuilder) stateOf(vnfc VnfcResourceInfo) VnfState {
+	if b.Previous != nil {
+		if former, ok := findVnfc(b.Previous, vnfc.ID); ok && former.ComputeResource == vnfc.ComputeResource {
+			return stateOf(b.Previous, vnfc.ID)
+		}
+	}
+	return Started
 }
 
 // vnfcCp describes a connection point of a VNFC, and adds its port to the network that it is on.

@@ -15,6 +15,8 @@ type PackageSource interface {
 	Package(ctx context.Context, id uuid.UUID) (*vnfpkg.Package, error)
 	// OpenCSAR opens the package's archive; Close must be called.
 	OpenCSAR(ctx context.Context, id uuid.UUID) (*vnfpkg.StoredCSAR, error)
+	// PackageOfVnfd returns the package with that VNFD; [vnfpkg.ErrNotFound] if there is none.
+	PackageOfVnfd(ctx context.Context, vnfdID string) (*vnfpkg.Package, error)
 }
 
 // Manager is the VNF lifecycle management interface, SOL003 clause 5: it checks requests and records operations, which an
@@ -49,13 +51,16 @@ func (m *Manager) CreateInstance(ctx context.Context, request CreateRequest) (*V
 		Metadata:           request.Metadata,
 	}
 	if instance.Name == "" {
-		instance.Name = "vnf-" + id.String()
+		instance.Name = defaultName(id)
 	}
 	if err := m.instances.CreateInstance(ctx, instance); err != nil {
 		return nil, err
 	}
 	return instance, nil
 }
+
+// defaultName is the name of an instance to which nobody has given one.
+func defaultName(id uuid.UUID) string { return "vnf-" + id.String() }
 
 // Instance returns one VNF instance.
 func (m *Manager) Instance(ctx context.Context, id uuid.UUID) (*VnfInstance, error) {
@@ -113,8 +118,14 @@ func (m *Manager) decide(ctx context.Context, id uuid.UUID, event Event) (*Opera
 	})
 }
 
-// start records an operation of an instance.
+// start records an operation of an instance. The state that the request was checked against has to be that of the moment the operation
+// begins.
 func (m *Manager) start(ctx context.Context, instance *VnfInstance, kind OperationType, params json.RawMessage) (*Operation, error) {
+	return m.startIf(ctx, instance, kind, params, Precondition{State: instance.InstantiationState})
+}
+
+func (m *Manager) startIf(ctx context.Context, instance *VnfInstance, kind OperationType, params json.RawMessage,
+	required Precondition) (*Operation, error) {
 	masked, err := maskJSON(params)
 	if err != nil {
 		return nil, err
@@ -126,8 +137,10 @@ func (m *Manager) start(ctx context.Context, instance *VnfInstance, kind Operati
 		Type:          kind,
 		Params:        masked,
 	}
-	// The state that the request was checked against has to be that of the moment the operation begins.
-	if err := m.operations.StartOperation(ctx, operation, params, instance.InstantiationState); err != nil {
+	if kind == OpModifyInfo {
+		operation.State = StateProcessing // nothing is to be granted, SOL003 5.4.3.3.4
+	}
+	if err := m.operations.StartOperation(ctx, operation, params, required); err != nil {
 		return nil, err
 	}
 	return operation, nil

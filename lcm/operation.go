@@ -17,8 +17,10 @@ const (
 	OpScaleToLevel  OperationType = "SCALE_TO_LEVEL"
 	OpChangeFlavour OperationType = "CHANGE_FLAVOUR"
 	OpHeal          OperationType = "HEAL"
+	OpOperate       OperationType = "OPERATE"
 	OpChangeExtConn OperationType = "CHANGE_EXT_CONN"
 	OpTerminate     OperationType = "TERMINATE"
+	OpModifyInfo    OperationType = "MODIFY_INFO"
 )
 
 // Operation is a VNF lifecycle management operation occurrence, VnfLcmOpOcc (SOL003 5.5.2.13).
@@ -30,9 +32,11 @@ type Operation struct {
 	VnfInstanceID          uuid.UUID
 	Type                   OperationType
 	IsAutomaticInvocation  bool
+	CancelMode             CancelMode      // the cancellation that was asked for and has not taken effect; "" = none
 	Params                 json.RawMessage // the request, secrets masked
 	Error                  *Problem        // set in FAILED_TEMP and FAILED, and in ROLLED_BACK after a failure
 	ResourceChanges        *ResourceChanges
+	ChangedInfo            map[string]any       // what MODIFY_INFO has changed, VnfInfoModifications; secrets masked
 	ChangedExtConnectivity []ExtVirtualLinkInfo // the external links that CHANGE_EXT_CONN has changed
 	Steps                  []StepRecord         // in order; read with a single operation only
 }
@@ -40,7 +44,7 @@ type Operation struct {
 // CanRollBack reports whether what the operation has done can be undone: what was removed cannot be brought back.
 func (o *Operation) CanRollBack() bool {
 	switch o.Type {
-	case OpInstantiate, OpChangeFlavour, OpChangeExtConn:
+	case OpInstantiate, OpChangeFlavour, OpOperate, OpChangeExtConn, OpModifyInfo:
 		return true
 	case OpScale:
 		var request ScaleRequest

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"sync/atomic"
 	"time"
 )
 
@@ -44,7 +45,8 @@ type Run struct {
 	Request    json.RawMessage // the client's request with its secrets
 	Deployment *Deployment     // what the instance has in a VIM; nil if nothing
 
-	stepBegan time.Time // when the current step was first called since the operation entered its state
+	cancel    atomic.Pointer[CancelMode] // nil: no cancellation was asked for
+	stepBegan time.Time                  // when the current step was first called since the operation entered its state
 }
 
 // Output reads what the step of that name has stored into the value that into points at.

@@ -24,9 +24,10 @@ type InstanceStore interface {
 // OperationStore keeps operation occurrences. Its methods return *[NotFound] for an unknown id.
 type OperationStore interface {
 	// StartOperation stores a new operation with its unmasked request and asks for its first run, in one transaction. It
-	// returns *[Conflict] if the instance is not in the state required, or has an operation that is not in a final state.
-	StartOperation(ctx context.Context, operation *Operation, request json.RawMessage, required InstantiationState) error
-	// ChangeOperation changes the state of an operation by a function inside a transaction; an error of the function leaves it
+	// returns *[Conflict] if the instance is not in the state required, or has an operation that is not in a final state, and
+	// *[PreconditionFailed] if it has not the version required.
+	StartOperation(ctx context.Context, operation *Operation, request json.RawMessage, required Precondition) error
+	// ChangeOperation changes the state and the cancellation of an operation by a function inside a transaction; an error of the function leaves it
 	// as it was. If the operation then is in a transient state, a run of it is asked for in the same transaction.
 	ChangeOperation(ctx context.Context, id uuid.UUID, change func(*Operation) error) (*Operation, error)
 	// Operation returns one operation with its steps, but without their outputs.
@@ -36,12 +37,18 @@ type OperationStore interface {
 	Operations(ctx context.Context, page Page) ([]*Operation, bool, error)
 }
 
+// Precondition is what a VNF instance must be like at the moment when an operation begins.
+type Precondition struct {
+	State    InstantiationState
+	Versions []int64 // nil = any
+}
+
 // RunStore is what the engine works on. Its methods return [ErrSuperseded] when a newer run exists.
 type RunStore interface {
 	// AcquireRun makes the caller the only one who may write the operation for as long as the lease lasts and until a newer run
 	// begins. [ErrNothingToDo] if the operation is not in a transient state or somebody else's lease has not run out.
 	AcquireRun(ctx context.Context, operationID uuid.UUID, lease time.Duration) (*Run, error)
-	// RenewRun extends the lease, counted from now.
+	// RenewRun extends the lease, counted from now. It and CommitRun tell the run of a cancellation with [Run.HearCancel].
 	RenewRun(ctx context.Context, run *Run, lease time.Duration) error
 	// CommitRun writes what the run has changed, in one transaction.
 	CommitRun(ctx context.Context, run *Run, commit Commit) error

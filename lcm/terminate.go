@@ -4,7 +4,6 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"time"
 
 	"github.com/google/uuid"
 )
@@ -48,12 +47,7 @@ func gracefulPeriod(_ context.Context, run *Run) (Result, error) {
 	if request.TerminationType != Graceful {
 		return Done(nil), nil
 	}
-	period := time.Duration(request.GracefulTerminationTimeout) * time.Second
-	left := time.Until(run.Operation.StartedAt.Add(period))
-	if left > 0 {
-		return WaitFor(left, "graceful termination period"), nil
-	}
-	return Done(nil), nil
+	return pause(run, request.GracefulTerminationTimeout, "graceful termination period"), nil
 }
 
 func finishTermination(run *Run) error {

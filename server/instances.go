@@ -4,7 +4,6 @@ import (
 	"context"
 	"encoding/json"
 	"net/http"
-	"strconv"
 
 	"github.com/google/uuid"
 	"github.com/labstack/echo/v4"
@@ -56,6 +55,7 @@ func vnfInstance(instance *lcm.VnfInstance) api.VnfInstance {
 	}
 	links := &shown.UnderscoreLinks
 	if instance.InstantiationState == lcm.Instantiated {
+		links.Operate = api.Link{Href: self + "/operate"}
 		links.Heal = api.Link{Href: self + "/heal"}
 		links.ChangeFlavour = api.Link{Href: self + "/change_flavour"}
 		links.ChangeExtConn = api.Link{Href: self + "/change_ext_conn"}
@@ -115,7 +115,7 @@ func (s *Server) showInstance(c echo.Context) error {
 	if err != nil {
 		return err
 	}
-	c.Response().Header().Set("ETag", strconv.Quote(strconv.FormatInt(instance.Version, 10)))
+	c.Response().Header().Set("ETag", entityTag(instance.Version))
 	return c.JSON(http.StatusOK, vnfInstance(instance))
 }
 
@@ -130,8 +130,24 @@ func (s *Server) deleteInstance(c echo.Context) error {
 	return c.NoContent(http.StatusNoContent)
 }
 
-// start is the handler of a task resource: it starts an operation, whose occurrence Location names. The existing client takes the
-// request for accepted only if the answer is empty.
+// modifyInstance starts to modify an instance, if it still is as the client knows it.
+func (s *Server) modifyInstance(c echo.Context) error {
+	id, err := instanceID(c)
+	if err != nil {
+		return err
+	}
+	versions, err := versionsRequired(c)
+	if err != nil {
+		return err
+	}
+	operation, err := s.config.Operations.Modify(c.Request().Context(), id, body(c), versions)
+	if err != nil {
+		return err
+	}
+	return underWay(c, operation.ID)
+}
+
+// start is the handler of a task resource: it starts an operation.
 func (s *Server) start(operate func(context.Context, uuid.UUID, json.RawMessage) (*lcm.Operation, error)) echo.HandlerFunc {
 	return func(c echo.Context) error {
 		id, err := instanceID(c)
@@ -142,7 +158,6 @@ func (s *Server) start(operate func(context.Context, uuid.UUID, json.RawMessage)
 		if err != nil {
 			return err
 		}
-		c.Response().Header().Set(echo.HeaderLocation, opOccsPath+operation.ID.String())
-		return c.NoContent(http.StatusAccepted)
+		return underWay(c, operation.ID)
 	}
 }

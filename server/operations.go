@@ -39,8 +39,17 @@ func vnfLcmOpOcc(operation *lcm.Operation) api.VnfLcmOpOcc {
 	if operation.ResourceChanges != nil {
 		shown.ResourceChanges = operation.ResourceChanges
 	}
+	if operation.CancelMode != "" {
+		shown.IsCancelPending, shown.CancelMode = true, api.CancelModeType(operation.CancelMode)
+	}
+	if operation.ChangedInfo != nil {
+		shown.ChangedInfo = operation.ChangedInfo
+	}
 	if operation.ChangedExtConnectivity != nil {
 		shown.ChangedExtConnectivity = operation.ChangedExtConnectivity
+	}
+	if operation.State.Transient() {
+		shown.UnderscoreLinks.Cancel = api.Link{Href: self + "/cancel"}
 	}
 	if operation.State == lcm.StateFailedTemp {
 		shown.UnderscoreLinks.Retry = api.Link{Href: self + "/retry"}
@@ -98,6 +107,18 @@ func (s *Server) fail(c echo.Context) error {
 	return c.JSON(http.StatusOK, vnfLcmOpOcc(operation))
 }
 
+// cancel asks for the end of an operation under way.
+func (s *Server) cancel(c echo.Context) error {
+	id, err := operationID(c)
+	if err != nil {
+		return err
+	}
+	if _, err := s.config.Operations.Cancel(c.Request().Context(), id, body(c)); err != nil {
+		return err
+	}
+	return underWay(c, id)
+}
+
 // decide is the handler of what a client decides about an operation in FAILED_TEMP.
 func (s *Server) decide(event func(context.Context, uuid.UUID) (*lcm.Operation, error)) echo.HandlerFunc {
 	return func(c echo.Context) error {
@@ -108,7 +129,13 @@ func (s *Server) decide(event func(context.Context, uuid.UUID) (*lcm.Operation, 
 		if _, err := event(c.Request().Context(), id); err != nil {
 			return err
 		}
-		c.Response().Header().Set(echo.HeaderLocation, opOccsPath+id.String())
-		return c.NoContent(http.StatusAccepted)
+		return underWay(c, id)
 	}
+}
+
+// underWay answers that an operation is under way, which Location names. The existing client takes the request for accepted only if the
+// answer is empty.
+func underWay(c echo.Context, operation uuid.UUID) error {
+	c.Response().Header().Set(echo.HeaderLocation, opOccsPath+operation.String())
+	return c.NoContent(http.StatusAccepted)
 }

@@ -61,6 +61,7 @@ func (s *Server) describe(err error, c echo.Context) (status int, detail string)
 		notFound      *lcm.NotFound
 		conflict      *lcm.Conflict
 		state         *lcm.StateConflict
+		precondition  *lcm.PreconditionFailed
 		unavailable   *lcm.Unavailable
 		rejected      *lcm.Rejected
 		pkgConflict   *vnfpkg.Conflict
@@ -82,6 +83,8 @@ func (s *Server) describe(err error, c echo.Context) (status int, detail string)
 		return http.StatusConflict, conflict.Error()
 	case errors.As(err, &state):
 		return http.StatusConflict, state.Error()
+	case errors.As(err, &precondition):
+		return http.StatusPreconditionFailed, precondition.Error()
 	case errors.As(err, &pkgConflict):
 		return http.StatusConflict, pkgConflict.Error()
 	case errors.As(err, &pkgInvalid):

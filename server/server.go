@@ -36,11 +36,14 @@ type OperationManager interface {
 	Heal(ctx context.Context, instanceID uuid.UUID, params json.RawMessage) (*lcm.Operation, error)
 	ChangeExtConn(ctx context.Context, instanceID uuid.UUID, params json.RawMessage) (*lcm.Operation, error)
 	Terminate(ctx context.Context, instanceID uuid.UUID, params json.RawMessage) (*lcm.Operation, error)
+	Operate(ctx context.Context, instanceID uuid.UUID, params json.RawMessage) (*lcm.Operation, error)
+	Modify(ctx context.Context, instanceID uuid.UUID, params json.RawMessage, versions []int64) (*lcm.Operation, error)
 	Operation(ctx context.Context, id uuid.UUID) (*lcm.Operation, error)
 	Operations(ctx context.Context, page lcm.Page) ([]*lcm.Operation, bool, error)
 	Retry(ctx context.Context, id uuid.UUID) (*lcm.Operation, error)
 	Rollback(ctx context.Context, id uuid.UUID) (*lcm.Operation, error)
 	Fail(ctx context.Context, id uuid.UUID) (*lcm.Operation, error)
+	Cancel(ctx context.Context, id uuid.UUID, params json.RawMessage) (*lcm.Operation, error)
 }
 
 // VimRegistry is what the server needs of VIMs. *[lcm.VimRegistry] has it.

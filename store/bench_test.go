@@ -169,7 +169,7 @@ func pickUp(b *testing.B, r *timing, pkg *vnfpkg.Package) time.Duration {
 	r.at[operation.ID] = began
 	r.mu.Unlock()
 	asked := time.Now()
-	if err := r.db.StartOperation(b.Context(), operation, json.RawMessage(`{}`), lcm.NotInstantiated); err != nil {
+	if err := r.db.StartOperation(b.Context(), operation, json.RawMessage(`{}`), lcm.Precondition{State: lcm.NotInstantiated}); err != nil {
 		b.Error(err)
 		return 0
 	}

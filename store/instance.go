@@ -197,11 +197,15 @@ func writeInstance(ctx context.Context, tx pgx.Tx, instance *lcm.VnfInstance) er
 	}
 	const update = `
 		UPDATE vnf_instances SET updated_at = now(), version = version + 1, name = @name, description = @description,
+			vnfd_id = @vnfd, vnf_pkg_id = @package, provider = @provider, product_name = @product, software_version = @software,
+			vnfd_version = @vnfdVersion,
 			instantiation_state = @state, instantiated_vnf_info = @info, vim_connection_info = @connections, metadata = @metadata,
 			extensions = @extensions, vnf_configurable_properties = @properties
 		WHERE id = @id RETURNING version, updated_at`
 	return tx.QueryRow(ctx, update, pgx.NamedArgs{
 		"id": instance.ID, "name": instance.Name, "description": instance.Description, "state": instance.InstantiationState,
 		"info": info, "connections": connections, "metadata": metadata, "extensions": extensions, "properties": properties,
+		"vnfd": instance.VnfdID, "package": instance.VnfPkgID, "provider": instance.Provider, "product": instance.ProductName,
+		"software": instance.SoftwareVersion, "vnfdVersion": instance.VnfdVersion,
 	}).Scan(&instance.Version, &instance.UpdatedAt)
 }

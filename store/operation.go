@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/google/uuid"
@@ -22,9 +23,11 @@ type operationRow struct {
 	VnfInstanceID          uuid.UUID `db:"vnf_instance_id"`
 	Type                   lcm.OperationType
 	IsAutomaticInvocation  bool
+	CancelMode             *lcm.CancelMode
 	Params                 []byte
 	Error                  []byte
 	ResourceChanges        []byte
+	ChangedInfo            []byte
 	ChangedExtConnectivity []byte
 }
 
@@ -39,8 +42,11 @@ func (r *operationRow) operation() (*lcm.Operation, error) {
 		IsAutomaticInvocation: r.IsAutomaticInvocation,
 		Params:                r.Params,
 	}
+	if r.CancelMode != nil {
+		operation.CancelMode = *r.CancelMode
+	}
 	err := errors.Join(read(r.Error, &operation.Error), read(r.ResourceChanges, &operation.ResourceChanges),
-		read(r.ChangedExtConnectivity, &operation.ChangedExtConnectivity))
+		read(r.ChangedInfo, &operation.ChangedInfo), read(r.ChangedExtConnectivity, &operation.ChangedExtConnectivity))
 	if err != nil {
 		return nil, fmt.Errorf("read operation %s: %w", r.ID, err)
 	}
@@ -55,18 +61,23 @@ func operationNotFound(id uuid.UUID) error {
 const firstLease = 10 * time.Second
 
 // StartOperation implements [lcm.OperationStore].
-func (s *Store) StartOperation(ctx context.Context, operation *lcm.Operation, request json.RawMessage, required lcm.InstantiationState) error {
+func (s *Store) StartOperation(ctx context.Context, operation *lcm.Operation, request json.RawMessage, required lcm.Precondition) error {
 	return s.InTx(ctx, func(tx pgx.Tx) error {
-		const lock = `SELECT instantiation_state FROM vnf_instances WHERE id = $1 FOR UPDATE`
+		const lock = `SELECT instantiation_state, version FROM vnf_instances WHERE id = $1 FOR UPDATE`
 		var state lcm.InstantiationState
-		err := tx.QueryRow(ctx, lock, operation.VnfInstanceID).Scan(&state)
+		var version int64
+		err := tx.QueryRow(ctx, lock, operation.VnfInstanceID).Scan(&state, &version)
 		if errors.Is(err, pgx.ErrNoRows) {
 			return instanceNotFound(operation.VnfInstanceID)
 		}
 		if err != nil {
 			return fmt.Errorf("start operation: %w", err)
 		}
-		if state != required {
+		if required.Versions != nil && !slices.Contains(required.Versions, version) {
+			return &lcm.PreconditionFailed{Detail: fmt.Sprintf(
+				"VNF instance %s has changed since it was read: read it again", operation.VnfInstanceID)}
+		}
+		if state != required.State {
 			return &lcm.Conflict{Detail: fmt.Sprintf("VNF instance %s is %s", operation.VnfInstanceID, state)}
 		}
 		const insert = `
@@ -96,8 +107,8 @@ func outputPlace(id uuid.UUID, step string) string {
 func deploymentPlace(id uuid.UUID) string { return "vnf_instances/deployment/" + id.String() }
 
 const selectOperation = `
-	SELECT id, created_at, state, state_entered_at, vnf_instance_id, type, is_automatic_invocation, params, error, resource_changes,
-		changed_ext_connectivity
+	SELECT id, created_at, state, state_entered_at, vnf_instance_id, type, is_automatic_invocation, cancel_mode, params, error,
+		resource_changes, changed_info, changed_ext_connectivity
 	FROM vnf_lcm_op_occs WHERE id = @id`
 
 // Operation implements [lcm.OperationStore].
@@ -135,10 +146,11 @@ func (s *Store) ChangeOperation(ctx context.Context, id uuid.UUID, change func(*
 			return err
 		}
 		const update = `
-			UPDATE vnf_lcm_op_occs SET state = @state, lease_until = now() + @lease,
+			UPDATE vnf_lcm_op_occs SET state = @state, cancel_mode = nullif(@cancel, ''), lease_until = now() + @lease,
 				state_entered_at = CASE WHEN state = @state THEN state_entered_at ELSE now() END
 			WHERE id = @id RETURNING state_entered_at`
-		err = tx.QueryRow(ctx, update, pgx.NamedArgs{"id": id, "state": operation.State, "lease": firstLease}).
+		err = tx.QueryRow(ctx, update, pgx.NamedArgs{
+			"id": id, "state": operation.State, "cancel": operation.CancelMode, "lease": firstLease}).
 			Scan(&operation.StateEnteredAt)
 		if err != nil {
 			return fmt.Errorf("change operation %s: %w", id, err)
@@ -157,8 +169,8 @@ func (s *Store) ChangeOperation(ctx context.Context, id uuid.UUID, change func(*
 // Operations implements [lcm.OperationStore].
 func (s *Store) Operations(ctx context.Context, asked lcm.Page) ([]*lcm.Operation, bool, error) {
 	const query = `
-		SELECT id, created_at, state, state_entered_at, vnf_instance_id, type, is_automatic_invocation, NULL::jsonb AS params,
-			NULL::jsonb AS error, NULL::jsonb AS resource_changes, NULL::jsonb AS changed_ext_connectivity
+		SELECT id, created_at, state, state_entered_at, vnf_instance_id, type, is_automatic_invocation, cancel_mode,
+			NULL::jsonb AS params, NULL::jsonb AS error, NULL::jsonb AS resource_changes, NULL::jsonb AS changed_info, NULL::jsonb AS changed_ext_connectivity
 		FROM vnf_lcm_op_occs WHERE (created_at, id) > (@after, @id)
 		ORDER BY created_at, id LIMIT @limit`
 	return page(ctx, s.pool, asked.Limit, query, after(asked.After.CreatedAt, asked.After.ID), (*operationRow).operation)

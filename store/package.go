@@ -90,6 +90,11 @@ func (s *Store) Package(ctx context.Context, id uuid.UUID) (*vnfpkg.Package, err
 	return readPackage(ctx, s.pool, selectPackage+` WHERE p.id = @id`, pgx.NamedArgs{"id": id})
 }
 
+// PackageOfVnfd implements [vnfpkg.Store].
+func (s *Store) PackageOfVnfd(ctx context.Context, vnfdID string) (*vnfpkg.Package, error) {
+	return readPackage(ctx, s.pool, selectPackage+` WHERE p.vnfd_id = @vnfd`, pgx.NamedArgs{"vnfd": vnfdID})
+}
+
 // lockedPackage reads a package after it has been locked. One statement for both would see who uses the package as it was before
 // the wait for the lock.
 func lockedPackage(ctx context.Context, tx pgx.Tx, id uuid.UUID) (*vnfpkg.Package, error) {

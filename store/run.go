@@ -50,6 +50,7 @@ func (s *Store) readRun(ctx context.Context, tx pgx.Tx, operationID uuid.UUID, r
 	if run.Operation, err = found.operation(); err != nil {
 		return err
 	}
+	run.HearCancel(run.Operation.CancelMode)
 	if run.Operation.Steps, err = s.steps(ctx, tx, operationID, true); err != nil {
 		return err
 	}
@@ -70,15 +71,26 @@ func (s *Store) readRun(ctx context.Context, tx pgx.Tx, operationID uuid.UUID, r
 
 // RenewRun implements [lcm.RunStore].
 func (s *Store) RenewRun(ctx context.Context, run *lcm.Run, lease time.Duration) error {
-	const renew = `UPDATE vnf_lcm_op_occs SET lease_until = now() + @lease WHERE id = @id AND run = @run AND held`
-	renewed, err := s.pool.Exec(ctx, renew, pgx.NamedArgs{"id": run.Operation.ID, "run": run.Number, "lease": lease})
-	if err != nil {
+	const renew = `UPDATE vnf_lcm_op_occs SET lease_until = now() + @lease WHERE id = @id AND run = @run AND held
+		RETURNING coalesce(cancel_mode, '')`
+	err := fenced(ctx, s.pool, run, renew, pgx.NamedArgs{"id": run.Operation.ID, "run": run.Number, "lease": lease})
+	if err != nil && !errors.Is(err, lcm.ErrSuperseded) {
 		return fmt.Errorf("renew run of operation %s: %w", run.Operation.ID, err)
 	}
-	if renewed.RowsAffected() == 0 {
+	return err
+}
+
+// fenced executes a statement that changes the operation of a run, if it is the newest, and returns the cancellation asked for.
+func fenced(ctx context.Context, q querier, run *lcm.Run, statement string, args pgx.NamedArgs) error {
+	var cancel lcm.CancelMode
+	err := q.QueryRow(ctx, statement, args).Scan(&cancel)
+	if errors.Is(err, pgx.ErrNoRows) {
 		return lcm.ErrSuperseded
 	}
-	return nil
+	if err == nil {
+		run.HearCancel(cancel)
+	}
+	return err
 }
 
 // CommitRun implements [lcm.RunStore].
@@ -93,19 +105,17 @@ func (s *Store) CommitRun(ctx context.Context, run *lcm.Run, commit lcm.Commit) 
 		const fence = `
 			UPDATE vnf_lcm_op_occs SET held = held AND @keep,
 				lease_until = CASE WHEN @keep THEN lease_until ELSE now() + @release::interval + @grace::interval END
-			WHERE id = @id AND run = @run AND held`
+			WHERE id = @id AND run = @run AND held
+			RETURNING coalesce(cancel_mode, '')`
 		keep, release := commit.Release == nil, time.Duration(0)
 		if !keep {
 			release = *commit.Release
 		}
-		fenced, err := tx.Exec(ctx, fence, pgx.NamedArgs{
+		err := fenced(ctx, tx, run, fence, pgx.NamedArgs{
 			"id": run.Operation.ID, "run": run.Number, "keep": keep, "release": release, "grace": firstLease,
 		})
 		if err != nil {
 			return fmt.Errorf("commit run: %w", err)
-		}
-		if fenced.RowsAffected() == 0 {
-			return lcm.ErrSuperseded
 		}
 		if commit.Operation {
 			if err := writeOperation(ctx, tx, run.Operation); err != nil {
@@ -132,26 +142,30 @@ func (s *Store) CommitRun(ctx context.Context, run *lcm.Run, commit lcm.Commit) 
 }
 
 func writeOperation(ctx context.Context, tx pgx.Tx, operation *lcm.Operation) error {
-	problem, err := document(operation.Error)
-	if err != nil {
-		return err
-	}
+	problem, problemErr := document(operation.Error)
 	changes, err := document(operation.ResourceChanges)
-	if err != nil {
+	if err := errors.Join(problemErr, err); err != nil {
 		return err
 	}
-	var links []byte
+	var info, links []byte
+	if operation.ChangedInfo != nil {
+		if info, err = json.Marshal(operation.ChangedInfo); err != nil {
+			return err
+		}
+	}
 	if operation.ChangedExtConnectivity != nil {
 		if links, err = json.Marshal(operation.ChangedExtConnectivity); err != nil {
 			return err
 		}
 	}
+	// A cancellation that comes while STARTING ends is meant for PROCESSING.
 	const update = `
-		UPDATE vnf_lcm_op_occs SET state = @state, error = @error, resource_changes = @changes, changed_ext_connectivity = @links,
+		UPDATE vnf_lcm_op_occs SET state = @state, error = @error, resource_changes = @changes, changed_info = @info,
+			changed_ext_connectivity = @links, cancel_mode = CASE WHEN @state = 'PROCESSING' THEN cancel_mode END,
 			state_entered_at = CASE WHEN state = @state THEN state_entered_at ELSE now() END
 		WHERE id = @id RETURNING state_entered_at`
 	return tx.QueryRow(ctx, update, pgx.NamedArgs{
-		"id": operation.ID, "state": operation.State, "error": problem, "changes": changes, "links": links,
+		"id": operation.ID, "state": operation.State, "error": problem, "changes": changes, "info": info, "links": links,
 	}).Scan(&operation.StateEnteredAt)
 }
 

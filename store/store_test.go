@@ -61,7 +61,7 @@ func started(t *testing.T, db *storetest.Database, instance *lcm.VnfInstance) *l
 		ID: uuid.New(), State: lcm.StateStarting, VnfInstanceID: instance.ID, Type: lcm.OpInstantiate,
 		Params: json.RawMessage(`{"password": "***"}`),
 	}
-	err := db.StartOperation(t.Context(), operation, json.RawMessage(`{"password": "geheim"}`), lcm.NotInstantiated)
+	err := db.StartOperation(t.Context(), operation, json.RawMessage(`{"password": "geheim"}`), lcm.Precondition{State: lcm.NotInstantiated})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -136,7 +136,7 @@ func TestOneOfManyClientsStartsAnOperation(t *testing.T) {
 			operation := &lcm.Operation{
 				ID: uuid.New(), State: lcm.StateStarting, VnfInstanceID: instance.ID, Type: lcm.OpInstantiate, Params: json.RawMessage(`{}`),
 			}
-			outcomes <- db.StartOperation(t.Context(), operation, json.RawMessage(`{}`), lcm.NotInstantiated)
+			outcomes <- db.StartOperation(t.Context(), operation, json.RawMessage(`{}`), lcm.Precondition{State: lcm.NotInstantiated})
 		}()
 	}
 	won := 0

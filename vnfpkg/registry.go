@@ -14,6 +14,7 @@ import (
 type Store interface {
 	CreatePackage(ctx context.Context, pkg *Package) error
 	Package(ctx context.Context, id uuid.UUID) (*Package, error)
+	PackageOfVnfd(ctx context.Context, vnfdID string) (*Package, error)
 	// Packages returns a page in the order of creation, and whether more follow. SoftwareImages, Artifacts, Vnfd and
 	// UserDefinedData are left out, as SOL003 does by default.
 	Packages(ctx context.Context, page Page) ([]*Package, bool, error)
@@ -86,6 +87,11 @@ func (r *Registry) Create(ctx context.Context, userDefinedData map[string]any) (
 // Package returns one package, or [ErrNotFound].
 func (r *Registry) Package(ctx context.Context, id uuid.UUID) (*Package, error) {
 	return r.store.Package(ctx, id)
+}
+
+// PackageOfVnfd returns the package with that VNFD, or [ErrNotFound].
+func (r *Registry) PackageOfVnfd(ctx context.Context, vnfdID string) (*Package, error) {
+	return r.store.PackageOfVnfd(ctx, vnfdID)
 }
 
 // Packages returns a page of packages, and whether more follow.

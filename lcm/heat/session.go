@@ -38,20 +38,38 @@ type sessions struct {
 	byAccess map[fingerprint]*session
 }
 
-// session is a login with the endpoint of Heat. One caller at a time has the turn to make it, so that a thousand operations log in
-// once; the others wait no longer than their contexts allow, also when Keystone hangs.
+// session is a login with the endpoints of the services that were called. One caller at a time has the turn to make it, so that a
+// thousand operations log in once; the others wait no longer than their contexts allow, also when Keystone hangs.
 type session struct {
-	turn chan struct{}
-	heat *gophercloud.ServiceClient
+	turn     chan struct{}
+	provider *gophercloud.ProviderClient
+	clients  map[string]*gophercloud.ServiceClient // by the type of the service
 }
 
-// orchestration returns a client for the VIM's Heat.
-func (s *sessions) orchestration(ctx context.Context, access lcm.VimAccess) (*gophercloud.ServiceClient, error) {
+// service is one of the services of a VIM.
+type service struct {
+	name        string // in error messages
+	catalogType string
+	open        func(*gophercloud.ProviderClient, gophercloud.EndpointOpts) (*gophercloud.ServiceClient, error)
+}
+
+var (
+	heatService = service{"Heat", "orchestration", openstack.NewOrchestrationV1}
+	novaService = service{"Nova", "compute", openstack.NewComputeV2}
+)
+
+// peer is what error messages call a service of a VIM.
+func (s service) peer(access lcm.VimAccess) string {
+	return s.name + " of the VIM at " + access.AuthURL
+}
+
+// client returns a client for a service of the VIM.
+func (s *sessions) client(ctx context.Context, access lcm.VimAccess, of service) (*gophercloud.ServiceClient, error) {
 	s.mu.Lock()
 	key := fingerprintOf(access)
 	entry, ok := s.byAccess[key]
 	if !ok {
-		entry = &session{turn: make(chan struct{}, 1)}
+		entry = &session{turn: make(chan struct{}, 1), clients: map[string]*gophercloud.ServiceClient{}}
 		s.byAccess[key] = entry
 	}
 	s.mu.Unlock()
@@ -62,21 +80,24 @@ func (s *sessions) orchestration(ctx context.Context, access lcm.VimAccess) (*go
 	case <-ctx.Done():
 		return nil, callError(identity(access), ctx.Err())
 	}
-	if entry.heat != nil {
-		return entry.heat, nil
+	if client := entry.clients[of.catalogType]; client != nil {
+		return client, nil
 	}
-	provider, err := s.login(ctx, access)
-	if err != nil {
-		s.forget(access)
-		return nil, err
+	if entry.provider == nil {
+		provider, err := s.login(ctx, access)
+		if err != nil {
+			s.forget(access)
+			return nil, err
+		}
+		entry.provider = provider
 	}
-	heat, err := openstack.NewOrchestrationV1(provider, gophercloud.EndpointOpts{Region: access.Region})
+	client, err := of.open(entry.provider, gophercloud.EndpointOpts{Region: access.Region})
 	if err != nil {
 		return nil, &lcm.Rejected{Peer: identity(access), Status: http.StatusBadRequest,
-			Detail: "the catalog has no endpoint of type orchestration in region \"" + access.Region + "\""}
+			Detail: "the catalog has no endpoint of type " + of.catalogType + " in region \"" + access.Region + "\""}
 	}
-	entry.heat = heat
-	return heat, nil
+	entry.clients[of.catalogType] = client
+	return client, nil
 }
 
 // forget drops the session of an access that the VIM refuses, or that could not be made.
@@ -166,7 +187,5 @@ func catalogRegions(provider *gophercloud.ProviderClient) []string {
 	return names
 }
 
-// identity and orchestration are what error messages call a VIM's services.
+// identity is what error messages call the identity service of a VIM.
 func identity(access lcm.VimAccess) string { return "Keystone of the VIM at " + access.AuthURL }
-
-func orchestration(access lcm.VimAccess) string { return "Heat of the VIM at " + access.AuthURL }

@@ -10,8 +10,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/gophercloud/gophercloud/v2"
-
 	"vnfm/lcm"
 )
 
@@ -22,60 +20,12 @@ type stack struct {
 	Reason string `json:"stack_status_reason"`
 }
 
-// call is one call of Heat's API.
-type call struct {
-	method string
-	path   []string // below the project's root
-	query  url.Values
-	body   any
-	ok     []int
-}
-
-// do calls Heat and reads its answer, if into is not nil. A session that Heat does not accept any more is not used again.
-func (d *Driver) do(ctx context.Context, access lcm.VimAccess, c call, into any) error {
-	client, err := d.sessions.orchestration(ctx, access)
-	if err != nil {
-		return err
-	}
-	address := client.ServiceURL(c.path...)
-	if len(c.query) > 0 {
-		address += "?" + c.query.Encode()
-	}
-	began := time.Now()
-	response, err := client.Request(ctx, c.method, address, &gophercloud.RequestOpts{JSONBody: c.body, JSONResponse: into, OkCodes: c.ok})
-	if response != nil && into == nil {
-		response.Body.Close()
-	}
-	d.config.Logger.DebugContext(ctx, "call of Heat", "method", c.method, "path", strings.Join(c.path, "/"),
-		"duration", time.Since(began), "error", err != nil)
-	if err == nil {
-		return nil
-	}
-	var renewal *gophercloud.ErrUnableToReauthenticate
-	if errors.As(err, &renewal) {
-		err = loginError(access, renewal.ErrReauth)
-	} else {
-		err = callError(orchestration(access), err)
-	}
-	var rejected *lcm.Rejected
-	if errors.As(err, &rejected) && rejected.Status == http.StatusUnauthorized {
-		d.sessions.forget(access)
-	}
-	return err
-}
-
-// refusedWith reports whether the VIM refused with that status.
-func refusedWith(err error, status int) bool {
-	var rejected *lcm.Rejected
-	return errors.As(err, &rejected) && rejected.Status == status
-}
-
 // find returns the stack of a deployment by its name, nil if there is none. Stacks that were deleted do not count.
 func (d *Driver) find(ctx context.Context, deployment *lcm.Deployment) (*stack, error) {
 	var answer struct {
 		Stacks []stack `json:"stacks"`
 	}
-	err := d.do(ctx, deployment.Vim, call{
+	err := d.do(ctx, deployment.Vim, heatService, call{
 		method: http.MethodGet, path: []string{"stacks"}, query: url.Values{"name": {deployment.StackName}}, ok: []int{http.StatusOK},
 	}, &answer)
 	for i := range answer.Stacks {
@@ -113,7 +63,7 @@ func (d *Driver) Create(ctx context.Context, deployment *lcm.Deployment) (string
 	var answer struct {
 		Stack stack `json:"stack"`
 	}
-	err := d.do(ctx, deployment.Vim, call{
+	err := d.do(ctx, deployment.Vim, heatService, call{
 		method: http.MethodPost, path: []string{"stacks"}, body: body, ok: []int{http.StatusCreated},
 	}, &answer)
 	if !refusedWith(err, http.StatusConflict) {
@@ -124,7 +74,7 @@ func (d *Driver) Create(ctx context.Context, deployment *lcm.Deployment) (string
 	case findErr != nil:
 		return "", findErr
 	case existing == nil: // its deletion has ended between the two calls
-		return "", &lcm.Unavailable{Peer: orchestration(deployment.Vim), Err: err}
+		return "", &lcm.Unavailable{Peer: heatService.peer(deployment.Vim), Err: err}
 	}
 	action, phase := split(existing.Status)
 	adopted := *deployment
@@ -142,7 +92,7 @@ func (d *Driver) Create(ctx context.Context, deployment *lcm.Deployment) (string
 }
 
 func beingDeleted(deployment *lcm.Deployment) error {
-	return &lcm.Unavailable{Peer: orchestration(deployment.Vim),
+	return &lcm.Unavailable{Peer: heatService.peer(deployment.Vim),
 		Err: fmt.Errorf("the former stack %s is still being deleted", deployment.StackName)}
 }
 
@@ -152,7 +102,7 @@ func (d *Driver) Update(ctx context.Context, deployment *lcm.Deployment) error {
 	if err != nil {
 		return err
 	}
-	err = d.do(ctx, deployment.Vim, call{
+	err = d.do(ctx, deployment.Vim, heatService, call{
 		method: http.MethodPut, path: d.path(deployment), body: d.body(deployment), ok: []int{http.StatusAccepted},
 	}, nil)
 	if err != nil || before == nil {
@@ -197,7 +147,7 @@ func (d *Driver) read(ctx context.Context, deployment *lcm.Deployment) (*detail,
 	var answer struct {
 		Stack detail `json:"stack"`
 	}
-	err := d.do(ctx, deployment.Vim, call{method: http.MethodGet, path: d.path(deployment), ok: []int{http.StatusOK}}, &answer)
+	err := d.do(ctx, deployment.Vim, heatService, call{method: http.MethodGet, path: d.path(deployment), ok: []int{http.StatusOK}}, &answer)
 	if refusedWith(err, http.StatusNotFound) || (err == nil && answer.Stack.Status == "DELETE_COMPLETE") {
 		return nil, nil
 	}
@@ -271,7 +221,7 @@ func (d *Driver) Delete(ctx context.Context, deployment *lcm.Deployment) error {
 		}
 		known.StackID = found.ID
 	}
-	err := d.do(ctx, deployment.Vim, call{method: http.MethodDelete, path: d.path(&known), ok: []int{http.StatusNoContent}}, nil)
+	err := d.do(ctx, deployment.Vim, heatService, call{method: http.MethodDelete, path: d.path(&known), ok: []int{http.StatusNoContent}}, nil)
 	if refusedWith(err, http.StatusNotFound) {
 		return nil
 	}
@@ -310,7 +260,7 @@ func (d *Driver) list(ctx context.Context, deployment *lcm.Deployment) ([]resour
 	var answer struct {
 		Resources []resource `json:"resources"`
 	}
-	err := d.do(ctx, deployment.Vim, call{
+	err := d.do(ctx, deployment.Vim, heatService, call{
 		method: http.MethodGet, path: d.path(deployment, "resources"), query: url.Values{"nested_depth": {nestedDepth}},
 		ok: []int{http.StatusOK},
 	}, &answer)
@@ -340,7 +290,7 @@ func (d *Driver) Resources(ctx context.Context, deployment *lcm.Deployment) ([]l
 
 // MarkUnhealthy implements [lcm.InfraDriver].
 func (d *Driver) MarkUnhealthy(ctx context.Context, deployment *lcm.Deployment, resource lcm.Resource, reason string) error {
-	err := d.do(ctx, deployment.Vim, call{
+	err := d.do(ctx, deployment.Vim, heatService, call{
 		method: http.MethodPatch, path: []string{"stacks", resource.StackName, resource.StackID, "resources", resource.Name},
 		body: map[string]any{"mark_unhealthy": true, "resource_status_reason": reason}, ok: []int{http.StatusOK},
 	}, nil)

@@ -10,6 +10,7 @@ import (
 	"math/rand"
 	"net"
 	"net/http"
+	"net/netip"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -212,6 +213,108 @@ func BenchmarkOverhead(b *testing.B) {
 			}
 		})
 	}
+}
+
+// BenchmarkOverheadOfChanges measures how much longer the operations on a running VNF take than Heat itself: the median of several runs.
+func BenchmarkOverheadOfChanges(b *testing.B) {
+	for _, delay := range []time.Duration{0, 5 * time.Second} {
+		b.Run(delay.String(), func(b *testing.B) {
+			c := newCluster(b, heattest.Options{Delays: heattest.Delays{"OS::Nova::Server": {Create: delay, Delete: delay}}})
+			p := c.serve("--log-level", "warn")
+			c.registerVim(p)
+			instance := c.instance(p)
+			p.timed(instance+"/instantiate", c.instantiation())
+			var shown struct {
+				InstantiatedVnfInfo struct {
+					VnfcResourceInfo []struct{ ID, VduID string }
+				}
+			}
+			p.expect(http.StatusOK, http.MethodGet, instance, nil, &shown)
+			heal := map[string]any{"vnfcInstanceId": shown.InstantiatedVnfInfo.VnfcResourceInfo[0].ID}
+			scale := func(direction string) map[string]any {
+				return map[string]any{"type": direction, "aspectId": "worker_group"}
+			}
+			connect := func(network string) map[string]any {
+				return map[string]any{"extVirtualLinks": []any{map[string]any{"id": network, "resourceId": c.cloud.NetworkID(network),
+					"extCps": []any{map[string]any{"cpdId": "controller_CP2", "cpConfig": []any{map[string]any{}}}}}}}
+			}
+			for b.Loop() {
+				const runs = 3
+				took := map[string][]float64{}
+				// waits is how many of Heat's delays, one after the other, an operation has in it.
+				measure := func(name, task string, body any, waits int) {
+					took[name] = append(took[name], p.timed(instance+"/"+task, body)-float64(waits)*delay.Seconds())
+				}
+				for range runs {
+					measure("scale-out", "scale", scale("SCALE_OUT"), 1)
+					measure("scale-in", "scale", scale("SCALE_IN"), 1)
+					measure("heal", "heal", heal, 2) // the new server is made before the old one is deleted
+					measure("change_ext_conn", "change_ext_conn", connect("net_mgmt"), 0)
+					measure("change_ext_conn", "change_ext_conn", connect("net1"), 0)
+				}
+				measure("terminate", "terminate", map[string]any{"terminationType": "FORCEFUL"}, 1)
+				for name, seconds := range took {
+					slices.Sort(seconds)
+					b.ReportMetric(seconds[len(seconds)/2], name+"-s")
+				}
+			}
+		})
+	}
+}
+
+// BenchmarkThousandOperations instantiates 1,000 VNFs at once, of which each takes Heat 10 s, as a ratio to the time that Heat's delay and
+// the number of operations at once allow; with the memory and the processor time of the server.
+func BenchmarkThousandOperations(b *testing.B) {
+	const count, atOnce, delay = 1000, 200, 10 * time.Second
+	c := newCluster(b, heattest.Options{
+		Delays: heattest.Delays{"OS::Nova::Server": {Create: delay}},
+		Networks: []heattest.Network{ // with addresses for all
+			{Name: "net0", CIDR: netip.MustParsePrefix("10.10.0.0/16")}, {Name: "net1", CIDR: netip.MustParsePrefix("10.11.0.0/16")},
+		},
+	})
+	p := c.serve("--log-level", "warn")
+	c.registerVim(p)
+	instances := []string{c.instance(p)}
+	var first struct{ VnfdID string }
+	p.expect(http.StatusOK, http.MethodGet, instances[0], nil, &first)
+	for len(instances) < count {
+		instances = append(instances, p.expect(http.StatusCreated, http.MethodPost, "/vnflcm/v1/vnf_instances",
+			map[string]any{"vnfdId": first.VnfdID}, nil).Header.Get("Location"))
+	}
+	for b.Loop() {
+		began := time.Now()
+		operations := make([]string, count)
+		for i, instance := range instances {
+			operations[i] = p.expect(http.StatusAccepted, http.MethodPost, instance+"/instantiate", c.instantiation(), nil).Header.Get("Location")
+		}
+		for _, operation := range operations {
+			p.await(operation, "COMPLETED")
+		}
+		took := time.Since(began)
+		bound := delay * time.Duration((count+atOnce-1)/atOnce)
+		b.ReportMetric(took.Seconds(), "s")
+		b.ReportMetric(took.Seconds()/bound.Seconds(), "of-bound")
+		b.ReportMetric(p.memory("VmHWM"), "peak-MB")
+		b.ReportMetric(p.processorTime(), "cpu-s")
+	}
+}
+
+// processorTime is what the process has used of the processors, in seconds.
+func (p *process) processorTime() float64 {
+	p.t.Helper()
+	stat, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", p.command.Process.Pid))
+	if err != nil {
+		p.t.Fatal(err)
+	}
+	// The name of the program, in parentheses, may hold spaces; utime and stime are the 12th and 13th fields after it.
+	fields := strings.Fields(string(stat[bytes.LastIndexByte(stat, ')')+1:]))
+	user, userErr := strconv.ParseFloat(fields[11], 64)
+	system, systemErr := strconv.ParseFloat(fields[12], 64)
+	if userErr != nil || systemErr != nil {
+		p.t.Fatalf("/proc/pid/stat: %s", stat)
+	}
+	const ticksPerSecond = 100
+	return (user + system) / ticksPerSecond
 }
 
 // timed carries an operation out and returns the seconds that it took, to the state as the server recorded it.

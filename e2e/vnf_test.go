@@ -103,6 +103,7 @@ type vnfInstance struct {
 	InstantiationState  string `json:"instantiationState"`
 	InstantiatedVnfInfo struct {
 		FlavourID                  string `json:"flavourId"`
+		VnfState                   string `json:"vnfState"`
 		VnfcResourceInfo           []vnfc `json:"vnfcResourceInfo"`
 		VirtualStorageResourceInfo []struct {
 			StorageResource handle `json:"storageResource"`

@@ -59,11 +59,23 @@ type ProblemDetails struct {
 	Type string `json:"type,omitempty,omitzero"`
 }
 
+// AllFields defines model for AllFields.
+type AllFields = string
+
 // AllRecords defines model for AllRecords.
 type AllRecords string
 
 // ExcludeDefault defines model for ExcludeDefault.
 type ExcludeDefault = string
+
+// ExcludeFields defines model for ExcludeFields.
+type ExcludeFields = string
+
+// Fields defines model for Fields.
+type Fields = string
+
+// Filter defines model for Filter.
+type Filter = string
 
 // IfMatch defines model for IfMatch.
 type IfMatch = string

@@ -6,6 +6,8 @@ import (
 	"strings"
 
 	"github.com/google/uuid"
+
+	"vnfm/vnfpkg/filter"
 )
 
 // CreateRequest asks for a VNF instance identifier (CreateVnfRequest, SOL003 5.5.2.3).
@@ -124,6 +126,8 @@ type TerminateRequest struct {
 type Page struct {
 	Limit int    // the greatest number of elements; 0 = all
 	After Cursor // the zero value starts at the beginning
+	Where []filter.Condition
+	Whole bool // with the attributes that SOL003 leaves out of lists by default
 }
 
 // Cursor names the last element that a client has seen. It stays right while elements come and go.

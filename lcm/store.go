@@ -14,7 +14,7 @@ type InstanceStore interface {
 	// *[Unprocessable]. What is known from the package, the times and Version are set.
 	CreateInstance(ctx context.Context, instance *VnfInstance) error
 	Instance(ctx context.Context, id uuid.UUID) (*VnfInstance, error)
-	// Instances returns a page without the attributes that SOL003 leaves out of lists by default
+	// Instances returns a page, unless it is to be whole without the attributes that SOL003 leaves out of lists by default
 	// (vnfConfigurableProperties, vimConnectionInfo, instantiatedVnfInfo, metadata, extensions), and whether more follow.
 	Instances(ctx context.Context, page Page) ([]*VnfInstance, bool, error)
 	// DeleteInstance removes an instance that is NOT_INSTANTIATED and has no operation under way, else *[Conflict].
@@ -32,7 +32,7 @@ type OperationStore interface {
 	ChangeOperation(ctx context.Context, id uuid.UUID, change func(*Operation) error) (*Operation, error)
 	// Operation returns one operation with its steps, but without their outputs.
 	Operation(ctx context.Context, id uuid.UUID) (*Operation, error)
-	// Operations returns a page without the attributes that SOL003 leaves out of lists by default (operationParams, error,
+	// Operations returns a page, unless it is to be whole without the attributes that SOL003 leaves out of lists by default (operationParams, error,
 	// resourceChanges), and whether more follow.
 	Operations(ctx context.Context, page Page) ([]*Operation, bool, error)
 }

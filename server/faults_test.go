@@ -69,10 +69,8 @@ func TestMarkersThatNoPageHasGiven(t *testing.T) {
 func TestQueriesThatCannotBeReadAreRefused(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
-	for _, query := range []string{"filter=(eq,id,a);(eq,id,b)", "all_records=%zz", "fields=id;name"} {
-		for _, list := range []string{"/vnflcm/v1/vnf_instances", "/vnfpkgm/v1/vnf_packages", "/v1.0/vims"} {
-			b.expect(http.StatusBadRequest, http.MethodGet, list+"?"+query, "")
-		}
+	for _, list := range []string{"/vnflcm/v1/vnf_instances", "/vnfpkgm/v1/vnf_packages", "/v1.0/vims"} {
+		b.expect(http.StatusBadRequest, http.MethodGet, list+"?all_records=%zz", "")
 	}
 }
 

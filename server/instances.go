@@ -86,24 +86,16 @@ func (s *Server) createInstance(c echo.Context) error {
 }
 
 func (s *Server) listInstances(c echo.Context) error {
-	limit, after, err := s.pageAsked(c)
+	asked, err := s.ask(c, s.instances)
 	if err != nil {
 		return err
 	}
-	instances, more, err := s.config.Instances.Instances(c.Request().Context(),
-		lcm.Page{Limit: limit, After: lcm.Cursor{CreatedAt: after.createdAt, ID: after.id}})
+	instances, more, err := s.config.Instances.Instances(c.Request().Context(), asked.page())
 	if err != nil {
 		return err
 	}
-	shown := make([]api.VnfInstance, len(instances))
-	for i, instance := range instances {
-		shown[i] = vnfInstance(instance)
-	}
-	if more {
-		last := instances[len(instances)-1]
-		linkNext(c, cursor{last.CreatedAt.UnixMicro(), last.ID})
-	}
-	return c.JSON(http.StatusOK, shown)
+	return answerList(c, asked, instances, vnfInstance, more,
+		func(last *lcm.VnfInstance) cursor { return cursor{last.CreatedAt.UnixMicro(), last.ID} })
 }
 
 func (s *Server) showInstance(c echo.Context) error {

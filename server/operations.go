@@ -62,24 +62,16 @@ func vnfLcmOpOcc(operation *lcm.Operation) api.VnfLcmOpOcc {
 }
 
 func (s *Server) listOperations(c echo.Context) error {
-	limit, after, err := s.pageAsked(c)
+	asked, err := s.ask(c, s.operations)
 	if err != nil {
 		return err
 	}
-	operations, more, err := s.config.Operations.Operations(c.Request().Context(),
-		lcm.Page{Limit: limit, After: lcm.Cursor{CreatedAt: after.createdAt, ID: after.id}})
+	operations, more, err := s.config.Operations.Operations(c.Request().Context(), asked.page())
 	if err != nil {
 		return err
 	}
-	shown := make([]api.VnfLcmOpOcc, len(operations))
-	for i, operation := range operations {
-		shown[i] = vnfLcmOpOcc(operation)
-	}
-	if more {
-		last := operations[len(operations)-1]
-		linkNext(c, cursor{last.StartedAt.UnixMicro(), last.ID})
-	}
-	return c.JSON(http.StatusOK, shown)
+	return answerList(c, asked, operations, vnfLcmOpOcc, more,
+		func(last *lcm.Operation) cursor { return cursor{last.StartedAt.UnixMicro(), last.ID} })
 }
 
 func (s *Server) showOperation(c echo.Context) error {

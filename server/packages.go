@@ -86,24 +86,19 @@ func (s *Server) createPackage(c echo.Context) error {
 }
 
 func (s *Server) listPackages(c echo.Context) error {
-	limit, after, err := s.pageAsked(c)
+	asked, err := s.ask(c, s.packages)
 	if err != nil {
 		return err
 	}
-	packages, more, err := s.config.Packages.Packages(c.Request().Context(),
-		vnfpkg.Page{Limit: limit, After: vnfpkg.Cursor{CreatedAt: after.createdAt, ID: after.id}})
+	packages, more, err := s.config.Packages.Packages(c.Request().Context(), vnfpkg.Page{
+		Limit: asked.limit, After: vnfpkg.Cursor{CreatedAt: asked.after.createdAt, ID: asked.after.id},
+		Where: asked.where, Whole: asked.selector.whole,
+	})
 	if err != nil {
 		return err
 	}
-	shown := make([]api.VnfPkgInfo, len(packages))
-	for i, pkg := range packages {
-		shown[i] = vnfPkgInfo(pkg)
-	}
-	if more {
-		last := packages[len(packages)-1]
-		linkNext(c, cursor{last.CreatedAt.UnixMicro(), last.ID})
-	}
-	return c.JSON(http.StatusOK, shown)
+	return answerList(c, asked, packages, vnfPkgInfo, more,
+		func(last *vnfpkg.Package) cursor { return cursor{last.CreatedAt.UnixMicro(), last.ID} })
 }
 
 func (s *Server) showPackage(c echo.Context) error {

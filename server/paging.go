@@ -3,17 +3,21 @@ package server
 import (
 	"encoding/base64"
 	"encoding/binary"
+	"net/http"
 	"net/url"
 
 	"github.com/google/uuid"
 	"github.com/labstack/echo/v4"
+
+	"vnfm/lcm"
+	"vnfm/vnfpkg/filter"
 )
 
-// Query parameters of lists, SOL013 5.3 and 5.4.
+// Query parameters of lists, SOL013 5.2 and 5.4.
 const (
-	markerParameter         = "nextpage_opaque_marker"
-	allRecordsParameter     = "all_records"
-	excludeDefaultParameter = "exclude_default"
+	filterParameter     = "filter"
+	markerParameter     = "nextpage_opaque_marker"
+	allRecordsParameter = "all_records"
 )
 
 // cursor is the last element of a page: when it was made, in microseconds since 1970, and its id.
@@ -37,19 +41,55 @@ func parseMarker(marker string) (cursor, error) {
 	return cursor{int64(binary.BigEndian.Uint64(decoded)), uuid.UUID(decoded[timeBytes:])}, nil
 }
 
-// pageAsked reads which page of a list a request asks for; limit 0 is everything.
-func (s *Server) pageAsked(c echo.Context) (limit int, after cursor, err error) {
+// asked is what a request wants of a list.
+type asked struct {
+	limit    int // 0 = everything
+	after    cursor
+	where    []filter.Condition
+	selector selector
+}
+
+// ask reads what a request wants of a list.
+func (s *Server) ask(c echo.Context, of collection) (asked, error) {
 	query := c.QueryParams()
-	if err := checkQuery(query, markerParameter, allRecordsParameter, excludeDefaultParameter); err != nil {
-		return 0, cursor{}, err
+	err := checkQuery(query, filterParameter, allFieldsParameter, fieldsParameter, excludeFieldsParameter, clientExcludeParameter,
+		excludeDefaultParameter, markerParameter, allRecordsParameter)
+	if err != nil {
+		return asked{}, err
+	}
+	a := asked{limit: s.config.PageSize}
+	if query.Get(allRecordsParameter) == "yes" {
+		a.limit = 0
 	}
 	if marker := query.Get(markerParameter); marker != "" {
-		after, err = parseMarker(marker)
+		if a.after, err = parseMarker(marker); err != nil {
+			return asked{}, err
+		}
 	}
-	if query.Get(allRecordsParameter) == "yes" {
-		return 0, after, err
+	if a.where, err = of.conditions(query[filterParameter]); err != nil {
+		return asked{}, err
 	}
-	return s.config.PageSize, after, err
+	a.selector, err = of.selectorOf(query)
+	return a, err
+}
+
+func (a asked) page() lcm.Page {
+	return lcm.Page{Limit: a.limit, After: lcm.Cursor{CreatedAt: a.after.createdAt, ID: a.after.id}, Where: a.where, Whole: a.selector.whole}
+}
+
+// answerList answers with a page of a list: the elements in their wire form as far as they are selected, and where the next page is.
+func answerList[Element any, Wire any](c echo.Context, a asked, elements []Element, wire func(Element) Wire, more bool, last func(Element) cursor) error {
+	shown := make([]any, len(elements))
+	for i, element := range elements {
+		var err error
+		if shown[i], err = a.selector.apply(wire(element)); err != nil {
+			return err
+		}
+	}
+	if more {
+		linkNext(c, last(elements[len(elements)-1]))
+	}
+	return c.JSON(http.StatusOK, shown)
 }
 
 // linkNext tells the client where the next page is. The rest of the query stays.

@@ -73,6 +73,8 @@ type Server struct {
 	echo      *echo.Echo
 	validator *validator
 	metrics   *metrics
+
+	instances, operations, packages collection
 }
 
 const (
@@ -98,9 +100,15 @@ func New(config Config) (*Server, error) {
 		return nil, fmt.Errorf("load the OpenAPI documents: %w", err)
 	}
 	s := &Server{config: config, echo: echo.New(), validator: validator, metrics: newMetrics(prometheus.NewRegistry())}
+	s.instances = validator.collectionOf(http.MethodGet, "/vnflcm/v1/vnf_instances",
+		[]string{"vnfConfigurableProperties", "vimConnectionInfo", "instantiatedVnfInfo", "metadata", "extensions"})
+	s.operations = validator.collectionOf(http.MethodGet, "/vnflcm/v1/vnf_lcm_op_occs",
+		[]string{"operationParams", "error", "resourceChanges", "changedInfo", "changedExtConnectivity"})
+	s.packages = validator.collectionOf(http.MethodGet, "/vnfpkgm/v1/vnf_packages",
+		[]string{"softwareImages", "additionalArtifacts", "userDefinedData"})
 	s.echo.HideBanner, s.echo.HidePort = true, true
 	s.echo.HTTPErrorHandler = s.writeProblem
-	s.echo.Pre(tidyPath)
+	s.echo.Pre(tidy)
 	s.echo.Use(s.observe, s.recoverPanics, s.patient, checkVersion, s.negotiate, s.validate)
 	for _, route := range s.routes() {
 		s.echo.Add(route.method, route.path, route.handler)

@@ -212,8 +212,8 @@ func explain(err error) string {
 }
 
 func mistakes(err error) []string {
-	var several openapi3.MultiError
-	if errors.As(err, &several) {
+	// errors.As would look through the error that names a parameter, at what is wrong with it.
+	if several, ok := err.(openapi3.MultiError); ok { //nolint:errorlint // see above
 		var found []string
 		for _, one := range several {
 			found = append(found, mistakes(one)...)

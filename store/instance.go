@@ -127,20 +127,42 @@ func instanceNotFound(id uuid.UUID) error {
 
 // Instances implements [lcm.InstanceStore].
 func (s *Store) Instances(ctx context.Context, asked lcm.Page) ([]*lcm.VnfInstance, bool, error) {
-	const query = `
+	args := listArgs(asked.Limit, asked.After.CreatedAt, asked.After.ID, asked.Whole)
+	where, err := instanceAttributes.where(asked.Where, args)
+	if err != nil {
+		return nil, false, err
+	}
+	query := `
 		SELECT i.id, i.created_at, i.updated_at, i.version, i.name, i.description, i.vnfd_id, i.vnf_pkg_id, i.provider,
-			i.product_name, i.software_version, i.vnfd_version, i.instantiation_state, NULL::jsonb AS instantiated_vnf_info,
-			NULL::jsonb AS vim_connection_info, NULL::jsonb AS metadata, NULL::jsonb AS extensions,
-			NULL::jsonb AS vnf_configurable_properties, i.deployment IS NOT NULL AS deployed
+			i.product_name, i.software_version, i.vnfd_version, i.instantiation_state, i.deployment IS NOT NULL AS deployed,
+			CASE WHEN @whole THEN i.instantiated_vnf_info END AS instantiated_vnf_info,
+			CASE WHEN @whole THEN i.vim_connection_info END AS vim_connection_info,
+			CASE WHEN @whole THEN i.metadata END AS metadata,
+			CASE WHEN @whole THEN i.extensions END AS extensions,
+			CASE WHEN @whole THEN i.vnf_configurable_properties END AS vnf_configurable_properties
 		FROM vnf_instances i
-		WHERE (i.created_at, i.id) > (@after, @id)
+		WHERE (i.created_at, i.id) > (@after, @id)` + where + `
 		ORDER BY i.created_at, i.id LIMIT @limit`
-	return page(ctx, s.pool, asked.Limit, query, after(asked.After.CreatedAt, asked.After.ID), (*instanceRow).instance)
+	return page(ctx, s.pool, asked.Limit, query, args, (*instanceRow).instance)
 }
 
-// after is the position in a list ordered by creation.
-func after(microseconds int64, id uuid.UUID) pgx.NamedArgs {
-	return pgx.NamedArgs{"after": time.UnixMicro(microseconds), "id": id}
+// instanceAttributes are the attributes of VnfInstance (SOL003 5.5.2.2).
+var instanceAttributes = attributes{
+	"id":                        {expression: "i.id", kind: uuidColumn},
+	"vnfInstanceName":           {expression: "i.name"},
+	"vnfInstanceDescription":    {expression: "i.description"},
+	"vnfdId":                    {expression: "i.vnfd_id"},
+	"vnfProvider":               {expression: "i.provider"},
+	"vnfProductName":            {expression: "i.product_name"},
+	"vnfSoftwareVersion":        {expression: "i.software_version"},
+	"vnfdVersion":               {expression: "i.vnfd_version"},
+	"vnfPkgId":                  {expression: "i.vnf_pkg_id", kind: uuidColumn},
+	"instantiationState":        {expression: "i.instantiation_state"},
+	"instantiatedVnfInfo":       {expression: "i.instantiated_vnf_info", kind: documentColumn},
+	"vimConnectionInfo":         {expression: "i.vim_connection_info", kind: documentColumn},
+	"metadata":                  {expression: "i.metadata", kind: documentColumn},
+	"extensions":                {expression: "i.extensions", kind: documentColumn},
+	"vnfConfigurableProperties": {expression: "i.vnf_configurable_properties", kind: documentColumn},
 }
 
 // DeleteInstance implements [lcm.InstanceStore].

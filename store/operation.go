@@ -168,12 +168,37 @@ func (s *Store) ChangeOperation(ctx context.Context, id uuid.UUID, change func(*
 
 // Operations implements [lcm.OperationStore].
 func (s *Store) Operations(ctx context.Context, asked lcm.Page) ([]*lcm.Operation, bool, error) {
-	const query = `
+	args := listArgs(asked.Limit, asked.After.CreatedAt, asked.After.ID, asked.Whole)
+	where, err := operationAttributes.where(asked.Where, args)
+	if err != nil {
+		return nil, false, err
+	}
+	query := `
 		SELECT id, created_at, state, state_entered_at, vnf_instance_id, type, is_automatic_invocation, cancel_mode,
-			NULL::jsonb AS params, NULL::jsonb AS error, NULL::jsonb AS resource_changes, NULL::jsonb AS changed_info, NULL::jsonb AS changed_ext_connectivity
-		FROM vnf_lcm_op_occs WHERE (created_at, id) > (@after, @id)
+			CASE WHEN @whole THEN params END AS params, CASE WHEN @whole THEN error END AS error,
+			CASE WHEN @whole THEN resource_changes END AS resource_changes, CASE WHEN @whole THEN changed_info END AS changed_info,
+			CASE WHEN @whole THEN changed_ext_connectivity END AS changed_ext_connectivity
+		FROM vnf_lcm_op_occs WHERE (created_at, id) > (@after, @id)` + where + `
 		ORDER BY created_at, id LIMIT @limit`
-	return page(ctx, s.pool, asked.Limit, query, after(asked.After.CreatedAt, asked.After.ID), (*operationRow).operation)
+	return page(ctx, s.pool, asked.Limit, query, args, (*operationRow).operation)
+}
+
+// operationAttributes are the attributes of VnfLcmOpOcc (SOL003 5.5.2.13).
+var operationAttributes = attributes{
+	"id":                     {expression: "id", kind: uuidColumn},
+	"operationState":         {expression: "state"},
+	"stateEnteredTime":       {expression: "state_entered_at", kind: timeColumn},
+	"startTime":              {expression: "created_at", kind: timeColumn},
+	"vnfInstanceId":          {expression: "vnf_instance_id", kind: uuidColumn},
+	"operation":              {expression: "type"},
+	"isAutomaticInvocation":  {expression: "is_automatic_invocation", kind: boolColumn},
+	"isCancelPending":        {expression: "(cancel_mode IS NOT NULL)", kind: boolColumn},
+	"cancelMode":             {expression: "cancel_mode"},
+	"operationParams":        {expression: "params", kind: documentColumn},
+	"error":                  {expression: "error", kind: documentColumn},
+	"resourceChanges":        {expression: "resource_changes", kind: documentColumn},
+	"changedInfo":            {expression: "changed_info", kind: documentColumn},
+	"changedExtConnectivity": {expression: "changed_ext_connectivity", kind: documentColumn},
 }
 
 // stepRow is a row of vnf_lcm_op_steps.

@@ -62,8 +62,9 @@ const selectPackage = `
 
 // selectSmall leaves out what lists do not show: most of a package is its VNFD.
 const selectSmall = `
-	SELECT p.id, p.created_at, p.updated_at, p.onboarding_state, p.operational_state, NULL::jsonb AS user_defined_data, p.failure,
-		p.content_bytes, p.content_sha512, p.description, NULL::jsonb AS software_images, NULL::jsonb AS artifacts, NULL::jsonb AS vnfd,
+	SELECT p.id, p.created_at, p.updated_at, p.onboarding_state, p.operational_state, p.failure, p.content_bytes, p.content_sha512,
+		p.description, NULL::jsonb AS vnfd, CASE WHEN @whole THEN p.user_defined_data END AS user_defined_data,
+		CASE WHEN @whole THEN p.software_images END AS software_images, CASE WHEN @whole THEN p.artifacts END AS artifacts,
 		EXISTS (SELECT FROM vnf_instances i WHERE i.vnf_pkg_id = p.id) AS in_use
 	FROM vnf_packages p`
 
@@ -117,9 +118,36 @@ func readPackage(ctx context.Context, q querier, query string, args pgx.NamedArg
 
 // Packages implements [vnfpkg.Store].
 func (s *Store) Packages(ctx context.Context, asked vnfpkg.Page) ([]*vnfpkg.Package, bool, error) {
-	const query = selectSmall + `
-		WHERE (p.created_at, p.id) > (@after, @id) ORDER BY p.created_at, p.id LIMIT @limit`
-	return page(ctx, s.pool, asked.Limit, query, after(asked.After.CreatedAt, asked.After.ID), (*packageRow).pkg)
+	args := listArgs(asked.Limit, asked.After.CreatedAt, asked.After.ID, asked.Whole)
+	where, err := packageAttributes.where(asked.Where, args)
+	if err != nil {
+		return nil, false, err
+	}
+	query := selectSmall + `
+		WHERE (p.created_at, p.id) > (@after, @id)` + where + `
+		ORDER BY p.created_at, p.id LIMIT @limit`
+	return page(ctx, s.pool, asked.Limit, query, args, (*packageRow).pkg)
+}
+
+// packageAttributes are the attributes of VnfPkgInfo (SOL003 10.5.2.2).
+var packageAttributes = attributes{
+	"id":                 {expression: "p.id", kind: uuidColumn},
+	"vnfdId":             {expression: "p.vnfd_id"},
+	"vnfProvider":        {expression: "p.description ->> 'vnfProvider'"},
+	"vnfProductName":     {expression: "p.description ->> 'vnfProductName'"},
+	"vnfSoftwareVersion": {expression: "p.description ->> 'vnfSoftwareVersion'"},
+	"vnfdVersion":        {expression: "p.description ->> 'vnfdVersion'"},
+	"checksum": {kind: documentColumn, expression: `CASE WHEN p.content_sha512 IS NOT NULL THEN
+		jsonb_build_object('algorithm', 'SHA-512', 'hash', p.content_sha512) END`},
+	"softwareImages": {expression: "p.software_images", kind: documentColumn,
+		names: map[string]string{"minDisk": "minDiskBytes", "minRam": "minRamBytes", "size": "sizeBytes", "imagePath": "path"}},
+	"additionalArtifacts": {expression: "p.artifacts", kind: documentColumn},
+	"onboardingState":     {expression: "p.onboarding_state"},
+	"operationalState":    {expression: "p.operational_state"},
+	"usageState": {expression: `CASE WHEN EXISTS (SELECT FROM vnf_instances i WHERE i.vnf_pkg_id = p.id) THEN 'IN_USE'
+		ELSE 'NOT_IN_USE' END`},
+	"userDefinedData":          {expression: "p.user_defined_data", kind: documentColumn},
+	"onboardingFailureDetails": {expression: "p.failure", kind: documentColumn},
 }
 
 // UpdatePackage implements [vnfpkg.Store].

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/google/uuid"
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgconn"
 	"github.com/jackc/pgx/v5/pgxpool"
@@ -149,14 +150,19 @@ func row[T any](ctx context.Context, q querier, sql string, args pgx.NamedArgs) 
 	return pgx.CollectExactlyOneRow(rows, pgx.RowToStructByName[T])
 }
 
+// listArgs are the arguments of a list in the order of creation: its place, its length plus one (0 = all) and whether it is whole.
+func listArgs(limit int, afterMicroseconds int64, afterID uuid.UUID, whole bool) pgx.NamedArgs {
+	args := pgx.NamedArgs{"after": time.UnixMicro(afterMicroseconds), "id": afterID, "limit": nil, "whole": whole}
+	if limit > 0 {
+		args["limit"] = limit + 1
+	}
+	return args
+}
+
 // page returns at most limit elements (0 = all) of a list, made of the rows of a query that is asked for one more, and whether there
 // are more.
 func page[Row, Element any](ctx context.Context, q querier, limit int, sql string, args pgx.NamedArgs, element func(*Row) (Element, error),
 ) ([]Element, bool, error) {
-	args["limit"] = nil
-	if limit > 0 {
-		args["limit"] = limit + 1
-	}
 	rows, err := q.Query(ctx, sql, args)
 	if err != nil {
 		return nil, false, fmt.Errorf("read list: %w", err)

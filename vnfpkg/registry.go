@@ -8,6 +8,8 @@ import (
 	"net/http"
 
 	"github.com/google/uuid"
+
+	"vnfm/vnfpkg/filter"
 )
 
 // Store keeps packages and their content. Its methods return [ErrNotFound] for an unknown id.
@@ -15,8 +17,8 @@ type Store interface {
 	CreatePackage(ctx context.Context, pkg *Package) error
 	Package(ctx context.Context, id uuid.UUID) (*Package, error)
 	PackageOfVnfd(ctx context.Context, vnfdID string) (*Package, error)
-	// Packages returns a page in the order of creation, and whether more follow. SoftwareImages, Artifacts, Vnfd and
-	// UserDefinedData are left out, as SOL003 does by default.
+	// Packages returns a page in the order of creation, and whether more follow. Vnfd is left out, and unless the page is to be whole
+	// SoftwareImages, Artifacts and UserDefinedData as well, as SOL003 does by default.
 	Packages(ctx context.Context, page Page) ([]*Package, bool, error)
 	// UpdatePackage changes a package by a function inside a transaction; an error of the function leaves it as it was. The
 	// content of a package that comes to be CREATED is removed. *[DuplicateVnfd] if the package comes to be ONBOARDED and
@@ -47,6 +49,8 @@ type ContentReader interface {
 type Page struct {
 	Limit int // the greatest number of elements; 0 = all
 	After Cursor
+	Where []filter.Condition
+	Whole bool // with the attributes that SOL003 leaves out of lists by default
 }
 
 // Cursor names the last element that a client has seen; the zero value starts at the beginning.

@@ -1,0 +1,119 @@
+package server
+
+import (
+	"fmt"
+	"net/http"
+	"slices"
+	"strings"
+
+	"github.com/getkin/kin-openapi/openapi3"
+
+	"vnfm/vnfpkg/filter"
+)
+
+// collection is what is known of the elements of a list.
+type collection struct {
+	element *openapi3.Schema
+	// large are the attributes that a list leaves out by default.
+	large []string
+}
+
+// collectionOf finds the element's schema in the answer of a route.
+func (v *validator) collectionOf(method, path string, large []string) collection {
+	answer := v.routes[method+" "+path].Operation.Responses.Status(http.StatusOK).Value.Content.Get(mediaJSON).Schema.Value
+	return collection{element: answer.Items.Value, large: large}
+}
+
+// property returns the schema of an attribute of an object. free is true for one of the names that key-value pairs may have.
+func property(object *openapi3.Schema, name string) (schema *openapi3.Schema, free bool) {
+	for _, part := range append([]*openapi3.SchemaRef{{Value: object}}, object.AllOf...) {
+		if found := part.Value.Properties[name]; found != nil {
+			return found.Value, false
+		}
+		if part.Value != object {
+			if found, free := property(part.Value, name); found != nil || free {
+				return found, free
+			}
+		}
+	}
+	return nil, object.AdditionalProperties.Has != nil && *object.AdditionalProperties.Has
+}
+
+func required(object *openapi3.Schema, name string) bool {
+	return slices.Contains(object.Required, name)
+}
+
+// steps follows a path of names from the element inwards. schema is that of the attribute, nil inside of key-value pairs.
+func (c collection) steps(path []string) (steps []filter.Step, schema *openapi3.Schema, err error) {
+	schema = c.element
+	for i, name := range path {
+		step := filter.Step{Name: name}
+		if schema != nil {
+			found, free := property(schema, name)
+			if found == nil && !free || name == "_links" {
+				return nil, nil, fmt.Errorf("there is no attribute %s", strings.Join(path[:i+1], "/"))
+			}
+			schema = found
+		}
+		for schema != nil && schema.Type.Is(openapi3.TypeArray) {
+			step.List = true
+			schema = schema.Items.Value
+		}
+		steps = append(steps, step)
+	}
+	return steps, schema, nil
+}
+
+// condition makes a condition of an expression, if there is such an attribute and the values are of its type.
+func (c collection) condition(expression filter.Expression) (filter.Condition, error) {
+	steps, schema, err := c.steps(expression.Path)
+	if err != nil {
+		return filter.Condition{}, err
+	}
+	kind := filter.Any
+	switch {
+	case schema == nil:
+	case schema.Type.Is(openapi3.TypeInteger), schema.Type.Is(openapi3.TypeNumber):
+		kind = filter.Number
+	case schema.Type.Is(openapi3.TypeBoolean):
+		kind = filter.Boolean
+	case schema.Type.Is(openapi3.TypeString) && schema.Format == "date-time":
+		kind = filter.Time
+	case schema.Type.Is(openapi3.TypeString):
+		kind = filter.Text
+	case len(schema.Properties) == 0 && len(schema.AllOf) == 0 && schema.AdditionalProperties.Has == nil: // of any type
+	default:
+		return filter.Condition{}, fmt.Errorf("%s is not a simple attribute: name one inside of it", expression.Attribute())
+	}
+	if schema != nil && len(schema.Enum) > 0 && expression.Operator != filter.Cont && expression.Operator != filter.Ncont {
+		for _, value := range expression.Values {
+			if !slices.Contains(schema.Enum, any(value)) {
+				return filter.Condition{}, fmt.Errorf("%q is not a value of %s; values are %v", value, expression.Attribute(), schema.Enum)
+			}
+		}
+	}
+	condition, err := filter.New(expression, steps, kind)
+	if err != nil {
+		return filter.Condition{}, fmt.Errorf("%s: %w", expression.Attribute(), err)
+	}
+	return condition, nil
+}
+
+// conditions reads the filters of a query; all of them must hold.
+func (c collection) conditions(filters []string) ([]filter.Condition, error) {
+	var conditions []filter.Condition
+	for _, text := range filters {
+		expressions, err := filter.Parse(text)
+		if err != nil {
+			return nil, badRequest("query parameter filter: " + err.Error())
+		}
+		for _, expression := range expressions {
+			condition, err := c.condition(expression)
+			if err != nil {
+				return nil, badRequest(fmt.Sprintf("query parameter filter: at character %d: %v", expression.Offset+1, err))
+			}
+			conditions = append(conditions, condition)
+		}
+	}
+	return conditions, nil
+}

@@ -249,7 +249,7 @@ func final(err error) bool {
 		notFound      *NotFound
 		conflict      *Conflict
 	)
-	return errors.As(err, &failed) || errors.As(err, &rejected) || errors.As(err, &invalid) ||
+	return errors.Is(err, ErrSuperseded) || errors.As(err, &failed) || errors.As(err, &rejected) || errors.As(err, &invalid) ||
 		errors.As(err, &unprocessable) || errors.As(err, &notFound) || errors.As(err, &conflict)
 }
 

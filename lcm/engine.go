@@ -85,6 +85,7 @@ func always(p plan) func(context.Context, *Run) (plan, error) {
 // Run carries an operation on for at most the run limit. It returns after which time another run is needed, nil for none.
 // What fails in the operation is recorded in it; an error means that nothing could be recorded.
 func (e *Engine) Run(ctx context.Context, id uuid.UUID) (*time.Duration, error) {
+	asked := time.Now()
 	run, err := e.store.AcquireRun(ctx, id, e.config.Lease)
 	if errors.Is(err, ErrNothingToDo) {
 		e.wake(id)
@@ -96,8 +97,9 @@ func (e *Engine) Run(ctx context.Context, id uuid.UUID) (*time.Duration, error) 
 	log := e.config.Logger.With("vnfLcmOpOccId", id, "vnfInstanceId", run.Operation.VnfInstanceID,
 		"operation", run.Operation.Type, "run", run.Number)
 
-	working, stop := context.WithCancelCause(ctx)
 	lease := &lease{store: e.store, length: e.config.Lease, run: run, news: make(chan struct{}, 1), cancelled: make(chan struct{})}
+	lease.count(asked)
+	working, stop := context.WithCancelCause(context.WithValue(ctx, leaseKey{}, lease))
 	e.active.Store(id, lease)
 	ended := make(chan struct{})
 	go func() {

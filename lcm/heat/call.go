@@ -32,6 +32,9 @@ func (d *Driver) do(ctx context.Context, access lcm.VimAccess, of service, c cal
 	if len(c.query) > 0 {
 		address += "?" + c.query.Encode()
 	}
+	if err := lcm.Held(ctx); err != nil {
+		return err
+	}
 	began := time.Now()
 	response, err := client.Request(ctx, c.method, address, &gophercloud.RequestOpts{JSONBody: c.body, JSONResponse: into, OkCodes: c.ok})
 	if response != nil && into == nil {

@@ -161,6 +161,7 @@ func (p *Private) start(binary string, args []string, dir string, account accoun
 		defer close(p.ended)
 		defer log.Close()
 		runtime.LockOSThread()
+		defer runtime.UnlockOSThread()       // a thread that ends takes along what it has started before
 		cmd := exec.Command(binary, args...) //nolint:gosec,noctx // an installed PostgreSQL, which outlives the context of the start
 		cmd.Dir, cmd.Stdout, cmd.Stderr = "/", log, log
 		cmd.SysProcAttr = account.attributes()

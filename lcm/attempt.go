@@ -332,6 +332,9 @@ func (a *attempt) move(ctx context.Context, event Event, reason error, steps ...
 // commitTime bounds a commit that has to be made although the process is being stopped.
 const commitTime = 10 * time.Second
 
+// commitPause is how long a commit waits that the database has failed.
+const commitPause = 200 * time.Millisecond
+
 func (a *attempt) commit(ctx context.Context, commit Commit) error {
 	if errors.Is(context.Cause(ctx), ErrSuperseded) {
 		return ErrSuperseded
@@ -339,10 +342,16 @@ func (a *attempt) commit(ctx context.Context, commit Commit) error {
 	// A stop of the process must not keep what has been done from being recorded.
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), commitTime)
 	defer cancel()
-	if err := a.engine.store.CommitRun(ctx, a.run, commit); err != nil {
-		return fmt.Errorf("commit operation %s: %w", a.run.Operation.ID, err)
+	for {
+		err := a.engine.store.CommitRun(ctx, a.run, commit)
+		if err == nil {
+			return nil
+		}
+		// A restart of the database is over soon. Nothing is written twice: what ends a run is refused the second time.
+		if errors.Is(err, ErrSuperseded) || Held(ctx) != nil || sleep(ctx, commitPause, nil) != nil {
+			return fmt.Errorf("commit operation %s: %w", a.run.Operation.ID, err)
+		}
 	}
-	return nil
 }
 
 // ProblemOf is the description of an operation's failure for the client.

@@ -86,7 +86,7 @@ func always(p plan) func(context.Context, *Run) (plan, error) {
 // What fails in the operation is recorded in it; an error means that nothing could be recorded.
 func (e *Engine) Run(ctx context.Context, id uuid.UUID) (*time.Duration, error) {
 	asked := time.Now()
-	run, err := e.store.AcquireRun(ctx, id, e.config.Lease)
+	run, err := e.acquire(ctx, id)
 	if errors.Is(err, ErrNothingToDo) {
 		e.wake(id)
 		return nil, nil
@@ -127,6 +127,12 @@ func (e *Engine) Run(ctx context.Context, id uuid.UUID) (*time.Duration, error) 
 		return nil, nil
 	}
 	return again, err
+}
+
+func (e *Engine) acquire(ctx context.Context, id uuid.UUID) (*Run, error) {
+	ctx, cancel := context.WithTimeout(ctx, commitTime)
+	defer cancel()
+	return e.store.AcquireRun(ctx, id, e.config.Lease)
 }
 
 // wake makes the run of an operation that is under way here look for news: a client has changed the operation.

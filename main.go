@@ -306,7 +306,7 @@ func (f *serveFlags) serve(ctx context.Context, logger *slog.Logger, ready func(
 		return err
 	}
 	api, err := server.New(server.Config{
-		Instances: manager, Operations: manager, Vims: vims, Packages: packages, Ready: db.Ready, Logger: logger, PageSize: f.PageSize,
+		Instances: manager, Operations: manager, Vims: vims, Packages: packages, Ready: db.Ready, Away: store.Away, Logger: logger, PageSize: f.PageSize,
 	})
 	if err != nil {
 		return err

@@ -175,9 +175,14 @@ type cluster struct {
 
 func newCluster(tb testing.TB, options heattest.Options) *cluster {
 	tb.Helper()
+	return newClusterOn(tb, storetest.New(tb).URL(), options)
+}
+
+func newClusterOn(tb testing.TB, databaseURL string, options heattest.Options) *cluster {
+	tb.Helper()
 	return &cluster{
 		t:        tb,
-		database: storetest.New(tb).URL(),
+		database: databaseURL,
 		key:      filepath.Join(tb.TempDir(), "secret.key"),
 		cloud:    heattest.Start(tb, options),
 	}
@@ -266,6 +271,11 @@ func (p *process) await(path string, states ...string) operation {
 		return slices.Contains(states, current.OperationState)
 	})
 	return current
+}
+
+// servers are those that exist.
+func (c *cluster) servers() []heattest.Item {
+	return slices.DeleteFunc(c.cloud.Leaks(), func(item heattest.Item) bool { return item.Kind != "server" })
 }
 
 func (c *cluster) leaveNothing() {
@@ -435,9 +445,8 @@ func TestKilledProcessLosesNothing(t *testing.T) {
 				second.await(location, "COMPLETED")
 			}
 			follow("instantiate", c.instantiation())
-			servers := slices.DeleteFunc(c.cloud.Leaks(), func(item heattest.Item) bool { return item.Kind != "server" })
-			if len(servers) != 2 {
-				t.Errorf("%d servers were made, want the 2 of one stack", len(servers))
+			if servers := len(c.servers()); servers != 2 {
+				t.Errorf("%d servers were made, want the 2 of one stack", servers)
 			}
 			first, second = second, nil
 			follow("terminate", map[string]any{"terminationType": "FORCEFUL"})

@@ -1,7 +1,9 @@
 package server
 
 import (
+	"context"
 	"net/http"
+	"time"
 
 	"github.com/labstack/echo/v4"
 
@@ -22,9 +24,14 @@ func healthz(c echo.Context) error {
 	return c.JSON(http.StatusOK, api.Health{Status: api.HealthStatusOk})
 }
 
+// readyTime is how long the database may take to tell that it is there.
+const readyTime = 3 * time.Second
+
 // readyz tells whether the process can do its work.
 func (s *Server) readyz(c echo.Context) error {
-	if err := s.config.Ready(c.Request().Context()); err != nil {
+	ctx, cancel := context.WithTimeout(c.Request().Context(), readyTime)
+	defer cancel()
+	if err := s.config.Ready(ctx); err != nil {
 		s.log(c).Warn("not ready", "error", err)
 		return &problem{http.StatusServiceUnavailable, "the database cannot be reached or has not the schema of this version; the log tells more"}
 	}

@@ -1,9 +1,11 @@
 package server
 
 import (
+	"context"
 	"errors"
 	"io"
 	"net/http"
+	"slices"
 	"time"
 
 	"github.com/labstack/echo/v4"
@@ -21,6 +23,22 @@ func (s *Server) patient(next echo.HandlerFunc) echo.HandlerFunc {
 		if request.Body != nil && request.Body != http.NoBody {
 			request.Body = &patientReader{request.Body, line}
 		}
+		return next(c)
+	}
+}
+
+// prompt bounds the time of requests that move no package content, so that a database or a VIM that hangs does not hold clients for
+// as long as TCP tries to reach it.
+func (s *Server) prompt(next echo.HandlerFunc) echo.HandlerFunc {
+	return func(c echo.Context) error {
+		if slices.Contains(contentPaths, c.Path()) {
+			return next(c)
+		}
+		request := c.Request()
+		ctx, cancel := context.WithTimeout(request.Context(), s.config.Deadline)
+		defer cancel()
+		c.SetRequest(request.WithContext(ctx))
+		defer c.SetRequest(request) // an error is told after this, and must not look as if the client had gone
 		return next(c)
 	}
 }

@@ -97,6 +97,9 @@ func (s *Server) describe(err error, c echo.Context) (status int, detail string)
 		return http.StatusRequestEntityTooLarge, "the body is larger than this server accepts"
 	case errors.As(err, &routing):
 		return routing.Code, s.describeRouting(routing.Code, c)
+	case s.config.Away(err):
+		s.log(c).Warn("the database is away", "error", err)
+		return http.StatusServiceUnavailable, "the database cannot be reached at present; ask again in a few seconds"
 	}
 	if c.Request().Context().Err() == nil {
 		s.log(c).Error("request failed", "error", err)

@@ -25,11 +25,17 @@ const (
 	mediaAny        = "*/*"
 )
 
+const (
+	packages = "/vnfpkgm/v1/vnf_packages"
+	pkg      = packages + "/:vnfPkgId"
+)
+
+// contentPaths are those whose requests take as long as package content takes on its way.
+var contentPaths = []string{pkg + "/vnfd", pkg + "/package_content", pkg + "/artifacts/*"}
+
 // routes is the table of all routes, in the order of the standard. It is the same set as that of the OpenAPI documents.
 func (s *Server) routes() []route {
 	const (
-		packages  = "/vnfpkgm/v1/vnf_packages"
-		pkg       = packages + "/:vnfPkgId"
 		instances = "/vnflcm/v1/vnf_instances"
 		instance  = instances + "/:vnfInstanceId"
 		opOccs    = "/vnflcm/v1/vnf_lcm_op_occs"

@@ -62,8 +62,10 @@ type Config struct {
 	Vims       VimRegistry
 	Packages   *vnfpkg.Registry
 	Ready      func(ctx context.Context) error // why the server cannot work now; nil: it can
+	Away       func(err error) bool            // whether an error says that the database is away for a while; default: none does
 	PageSize   int                             // elements of a list in one answer; default 100
 	Patience   time.Duration                   // with a client that sends or takes nothing; default 1 minute
+	Deadline   time.Duration                   // of a request that moves no package content; default 1 minute
 	Logger     *slog.Logger                    // default: the default logger
 }
 
@@ -92,6 +94,12 @@ func New(config Config) (*Server, error) {
 	if config.Patience == 0 {
 		config.Patience = time.Minute
 	}
+	if config.Deadline == 0 {
+		config.Deadline = time.Minute
+	}
+	if config.Away == nil {
+		config.Away = func(error) bool { return false }
+	}
 	if config.Logger == nil {
 		config.Logger = slog.Default()
 	}
@@ -109,7 +117,7 @@ func New(config Config) (*Server, error) {
 	s.echo.HideBanner, s.echo.HidePort = true, true
 	s.echo.HTTPErrorHandler = s.writeProblem
 	s.echo.Pre(tidy)
-	s.echo.Use(s.observe, s.recoverPanics, s.patient, checkVersion, s.negotiate, s.validate)
+	s.echo.Use(s.observe, s.recoverPanics, s.patient, s.prompt, checkVersion, s.negotiate, s.validate)
 	for _, route := range s.routes() {
 		s.echo.Add(route.method, route.path, route.handler)
 	}

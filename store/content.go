@@ -41,11 +41,16 @@ func lockPackage(ctx context.Context, pool *pgxpool.Pool, id uuid.UUID) (connect
 	return connection, true, nil
 }
 
+// unlockTime bounds a call that has to be made although its caller may be over.
+const unlockTime = 10 * time.Second
+
 func unlockPackage(ctx context.Context, connection *pgxpool.Conn, id uuid.UUID) {
-	_, err := connection.Exec(context.WithoutCancel(ctx), `SELECT pg_advisory_unlock($1, hashtext($2::text))`, contentLocks, id.String())
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), unlockTime)
+	defer cancel()
+	_, err := connection.Exec(ctx, `SELECT pg_advisory_unlock($1, hashtext($2::text))`, contentLocks, id.String())
 	if err != nil {
 		// A connection that may still hold the lock must not go back to the pool.
-		_ = connection.Conn().Close(context.WithoutCancel(ctx))
+		_ = connection.Conn().Close(ctx)
 	}
 	connection.Release()
 }

@@ -85,6 +85,11 @@ func openPool(ctx context.Context, url string, maxConnections, minIdle int32) (*
 	settings.MaxConns, settings.MinIdleConns = maxConnections, minIdle
 	settings.MaxConnIdleTime = 5 * time.Minute
 	settings.HealthCheckPeriod = 5 * time.Second
+	// A connection that the network has swallowed is given up, rather than waited for as long as TCP does.
+	settings.PingTimeout = 5 * time.Second
+	if settings.ConnConfig.ConnectTimeout == 0 {
+		settings.ConnConfig.ConnectTimeout = 5 * time.Second
+	}
 	// The server notices within half a minute that the machine of a client is gone, and gives its locks free.
 	for name, value := range map[string]string{
 		"application_name": "vnfm", "tcp_keepalives_idle": "15", "tcp_keepalives_interval": "5", "tcp_keepalives_count": "3",

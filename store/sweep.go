@@ -21,9 +21,11 @@ func (w *Workers) sweep(ctx context.Context) {
 		for _, look := range []func(context.Context) error{
 			w.store.resumeOperations, w.store.resumeOnboardings, w.store.abandonUploads,
 		} {
-			if err := look(ctx); err != nil && ctx.Err() == nil {
+			looking, cancel := context.WithTimeout(ctx, sweepTime)
+			if err := look(looking); err != nil && ctx.Err() == nil {
 				w.config.Logger.Warn("search for lost work", "error", err)
 			}
+			cancel()
 		}
 		select {
 		case <-ctx.Done():
@@ -32,6 +34,9 @@ func (w *Workers) sweep(ctx context.Context) {
 		}
 	}
 }
+
+// sweepTime bounds one search, so that a connection that the network has swallowed does not end all searching.
+const sweepTime = 20 * time.Second
 
 // sweepLimit bounds how much is taken up in one sweep.
 const sweepLimit = 1000

@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"time"
 
 	"github.com/google/uuid"
@@ -60,10 +61,12 @@ func Open(ctx context.Context, config Config) (_ *Store, err error) {
 			s.Close()
 		}
 	}()
-	if s.pool, err = openPool(ctx, config.URL, cmp.Or(config.MaxConnections, defaultMaxConnections), 2); err != nil {
+	// Transactions here are short. A process that is paused in one must not keep others from taking its work over.
+	idle := map[string]string{"idle_in_transaction_session_timeout": "15s"}
+	if s.pool, err = openPool(ctx, config.URL, cmp.Or(config.MaxConnections, defaultMaxConnections), 2, idle); err != nil {
 		return nil, err
 	}
-	if s.uploads, err = openPool(ctx, config.URL, cmp.Or(config.MaxUploads, defaultMaxUploads), 0); err != nil {
+	if s.uploads, err = openPool(ctx, config.URL, cmp.Or(config.MaxUploads, defaultMaxUploads), 0, nil); err != nil {
 		return nil, err
 	}
 	if err := s.pool.Ping(ctx); err != nil {
@@ -77,7 +80,7 @@ func Open(ctx context.Context, config Config) (_ *Store, err error) {
 	return s, nil
 }
 
-func openPool(ctx context.Context, url string, maxConnections, minIdle int32) (*pgxpool.Pool, error) {
+func openPool(ctx context.Context, url string, maxConnections, minIdle int32, parameters map[string]string) (*pgxpool.Pool, error) {
 	settings, err := pgxpool.ParseConfig(url)
 	if err != nil {
 		return nil, fmt.Errorf("database URL: %w", err)
@@ -91,9 +94,11 @@ func openPool(ctx context.Context, url string, maxConnections, minIdle int32) (*
 		settings.ConnConfig.ConnectTimeout = 5 * time.Second
 	}
 	// The server notices within half a minute that the machine of a client is gone, and gives its locks free.
-	for name, value := range map[string]string{
+	all := map[string]string{
 		"application_name": "vnfm", "tcp_keepalives_idle": "15", "tcp_keepalives_interval": "5", "tcp_keepalives_count": "3",
-	} {
+	}
+	maps.Copy(all, parameters)
+	for name, value := range all {
 		if _, given := settings.ConnConfig.RuntimeParams[name]; !given {
 			settings.ConnConfig.RuntimeParams[name] = value
 		}

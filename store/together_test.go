@@ -255,3 +255,34 @@ func TestSealedValuesHoldWhatTheApiMasks(t *testing.T) {
 		}
 	}
 }
+
+// TestPausedTransactionGivesItsLocksUp has a process that is paused in the middle of a transaction: its connection lives, so only the
+// database can tell that it does nothing.
+func TestPausedTransactionGivesItsLocksUp(t *testing.T) {
+	t.Parallel()
+	db := storetest.New(t)
+	operation := started(t, db, created(t, db))
+	locked, over := make(chan struct{}), make(chan struct{})
+	paused := errgroup.Group{}
+	paused.Go(func() error {
+		return db.InTx(t.Context(), func(tx pgx.Tx) error {
+			defer close(locked)
+			if _, err := tx.Exec(t.Context(), `SELECT FROM vnf_lcm_op_occs WHERE id = $1 FOR UPDATE`, operation.ID); err != nil {
+				return err
+			}
+			locked <- struct{}{}
+			<-over
+			return nil
+		})
+	})
+	<-locked
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	defer cancel()
+	if _, err := db.Open(t).AcquireRun(ctx, operation.ID, time.Minute); err != nil {
+		t.Errorf("the other process: %v", err)
+	}
+	close(over)
+	if err := paused.Wait(); err == nil {
+		t.Error("the paused process has committed")
+	}
+}

@@ -418,7 +418,7 @@ func BenchmarkStart(b *testing.B) {
 		b.Fatal(err)
 	}
 	for b.Loop() {
-		p := &process{t: b, log: &bytes.Buffer{}, url: "http://" + freeAddress(b), ended: make(chan error, 1)}
+		p := &process{t: b, log: &journal{}, url: "http://" + freeAddress(b), ended: make(chan error, 1)}
 		data := filepath.Join(os.TempDir(), "vnfm-bench-"+uuid.NewString())
 		p.command = exec.CommandContext(b.Context(), binary, "serve", "--listen", strings.TrimPrefix(p.url, "http://"), "--data-dir", data)
 		p.command.Stderr = p.log

@@ -12,6 +12,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 	"syscall"
 	"testing"
 	"time"
@@ -38,10 +39,29 @@ func TestMain(m *testing.M) {
 type process struct {
 	t       testing.TB
 	command *exec.Cmd
-	log     *bytes.Buffer
+	log     *journal
 	url     string
 	ended   chan error
 	client  *http.Client // checks every response against the OpenAPI documents
+}
+
+// journal is the log of a process.
+type journal struct {
+	mu      sync.Mutex
+	content bytes.Buffer
+}
+
+// Write implements [io.Writer].
+func (j *journal) Write(p []byte) (int, error) {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	return j.content.Write(p)
+}
+
+func (j *journal) String() string {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	return j.content.String()
 }
 
 // command returns vnfm with arguments, which dies with the test.
@@ -69,7 +89,7 @@ func serve(tb testing.TB, databaseURL, keyFile string, args ...string) *process 
 	address := freeAddress(tb)
 	args = append([]string{"serve", "--listen", address, "--database-url", databaseURL, "--secret-key-file", keyFile,
 		"--log-level", "info", "--log-format", "text"}, args...)
-	p := &process{t: tb, command: command(tb, args...), log: &bytes.Buffer{}, url: "http://" + address, ended: make(chan error, 1),
+	p := &process{t: tb, command: command(tb, args...), log: &journal{}, url: "http://" + address, ended: make(chan error, 1),
 		client: servertest.Client(tb)}
 	p.command.Stderr = p.log
 	if err := p.command.Start(); err != nil {
@@ -207,6 +227,18 @@ func (c *cluster) registerVim(p *process) {
 // instance onboards the sample package and creates an instance; its path is returned.
 func (c *cluster) instance(p *process) string {
 	p.t.Helper()
+	return c.create(p, c.onboard(p))
+}
+
+// create makes an instance of a VNFD.
+func (c *cluster) create(p *process, vnfdID string) string {
+	p.t.Helper()
+	return p.expect(http.StatusCreated, http.MethodPost, "/vnflcm/v1/vnf_instances", map[string]any{"vnfdId": vnfdID}, nil).Header.Get("Location")
+}
+
+// onboard brings the sample package in, and returns the id of its VNFD.
+func (c *cluster) onboard(p *process) string {
+	p.t.Helper()
 	var csar bytes.Buffer
 	if err := vnfpkg.BuildFS(p.t.Context(), samples.TwoVdu(), &csar); err != nil {
 		p.t.Fatal(err)
@@ -226,25 +258,26 @@ func (c *cluster) instance(p *process) string {
 		}
 		return info.OnboardingState == "ONBOARDED"
 	})
-	return p.expect(http.StatusCreated, http.MethodPost, "/vnflcm/v1/vnf_instances",
-		map[string]any{"vnfdId": info.VnfdID}, nil).Header.Get("Location")
+	return info.VnfdID
+}
+
+// link is a network of the cloud with the connection points that are on it.
+func (c *cluster) link(network string, cpds ...string) map[string]any {
+	cps := make([]any, len(cpds))
+	for i, cpd := range cpds {
+		address := map[string]any{"type": "IPV4", "numDynamicAddresses": 1, "subnetId": c.cloud.SubnetID(network)}
+		cps[i] = map[string]any{"cpdId": cpd, "cpConfig": []any{map[string]any{"cpProtocolData": []any{map[string]any{
+			"layerProtocol": "IP_OVER_ETHERNET", "ipOverEthernet": map[string]any{"ipAddresses": []any{address}},
+		}}}}}
+	}
+	return map[string]any{"id": network, "resourceId": c.cloud.NetworkID(network), "extCps": cps}
 }
 
 // instantiation is a request for the sample package.
 func (c *cluster) instantiation() map[string]any {
-	link := func(network string, cpds ...string) map[string]any {
-		cps := make([]any, len(cpds))
-		for i, cpd := range cpds {
-			address := map[string]any{"type": "IPV4", "numDynamicAddresses": 1, "subnetId": c.cloud.SubnetID(network)}
-			cps[i] = map[string]any{"cpdId": cpd, "cpConfig": []any{map[string]any{"cpProtocolData": []any{map[string]any{
-				"layerProtocol": "IP_OVER_ETHERNET", "ipOverEthernet": map[string]any{"ipAddresses": []any{address}},
-			}}}}}
-		}
-		return map[string]any{"id": network, "resourceId": c.cloud.NetworkID(network), "extCps": cps}
-	}
 	return map[string]any{
 		"flavourId":        "simple",
-		"extVirtualLinks":  []any{link("net0", "controller_CP1", "worker_CP1"), link("net1", "controller_CP2", "worker_CP2")},
+		"extVirtualLinks":  []any{c.link("net0", "controller_CP1", "worker_CP1"), c.link("net1", "controller_CP2", "worker_CP2")},
 		"additionalParams": map[string]any{"admin": map[string]any{"password": "streng-geheim"}},
 	}
 }
@@ -346,7 +379,7 @@ func TestSecretsAreNowhereToBeRead(t *testing.T) {
 		t.Fatalf("pg_dump: %v: %s", err, dump)
 	}
 	p.kill()
-	for where, text := range map[string][]byte{"the database": dump, "the log": p.log.Bytes()} {
+	for where, text := range map[string][]byte{"the database": dump, "the log": []byte(p.log.String())} {
 		for _, secret := range []string{"streng-geheim", c.cloud.Account().Password} {
 			if bytes.Contains(text, []byte(secret)) {
 				t.Errorf("%s holds %q", where, secret)

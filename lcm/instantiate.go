@@ -221,14 +221,19 @@ func (p *planner) read(ctx context.Context, run *Run, deployment *Deployment) (R
 	if err != nil {
 		return Result{}, err
 	}
-	return Done(buildInfo(infoSource{
+	return Done(describe(run, flavour, deployment, resources)), nil
+}
+
+// describe is the InstantiatedVnfInfo of an instance that has resources in the shape of a deployment.
+func describe(run *Run, flavour *vnfpkg.Flavour, deployment *Deployment, resources []Resource) *InstantiatedVnfInfo {
+	return buildInfo(infoSource{
 		VimID:       run.Deployment.Vim.VimID,
 		Flavour:     flavour,
 		Request:     deployment.Request,
 		ScaleLevels: deployment.ScaleLevels,
 		Previous:    run.Instance.InstantiatedVnfInfo,
 		Resources:   resources,
-	})), nil
+	})
 }
 
 func finishInstantiation(run *Run) error {

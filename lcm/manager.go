@@ -97,12 +97,6 @@ func (m *Manager) Rollback(ctx context.Context, id uuid.UUID) (*Operation, error
 	return m.decide(ctx, id, EventRollback)
 }
 
-// Fail gives a failed operation up, SOL003 5.4.16. What exists stays as it is: the instance can be terminated, or healed if it is
-// INSTANTIATED.
-func (m *Manager) Fail(ctx context.Context, id uuid.UUID) (*Operation, error) {
-	return m.decide(ctx, id, EventFail)
-}
-
 // decide takes an operation in FAILED_TEMP where a client wants it.
 func (m *Manager) decide(ctx context.Context, id uuid.UUID, event Event) (*Operation, error) {
 	return m.operations.ChangeOperation(ctx, id, func(operation *Operation) error {

@@ -30,6 +30,9 @@ type OperationStore interface {
 	// ChangeOperation changes the state and the cancellation of an operation by a function inside a transaction; an error of the function leaves it
 	// as it was. If the operation then is in a transient state, a run of it is asked for in the same transaction.
 	ChangeOperation(ctx context.Context, id uuid.UUID, change func(*Operation) error) (*Operation, error)
+	// EndOperation changes an operation that no run works on, and with it the instance and the deployment, by a function that may call
+	// others. An error of the function leaves all as it was; *[Conflict] if the operation has changed meanwhile.
+	EndOperation(ctx context.Context, id uuid.UUID, change func(*Run) error) (*Operation, error)
 	// Operation returns one operation with its steps, but without their outputs.
 	Operation(ctx context.Context, id uuid.UUID) (*Operation, error)
 	// Operations returns a page, unless it is to be whole without the attributes that SOL003 leaves out of lists by default (operationParams, error,

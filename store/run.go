@@ -207,3 +207,45 @@ func orNull(t time.Time) *time.Time {
 	}
 	return &t
 }
+
+// EndOperation implements [lcm.OperationStore]. Nothing is locked while the function calls others: that nobody has changed the operation
+// meanwhile is looked at in the end.
+func (s *Store) EndOperation(ctx context.Context, id uuid.UUID, change func(*lcm.Run) error) (*lcm.Operation, error) {
+	run := &lcm.Run{}
+	err := s.InTx(ctx, func(tx pgx.Tx) error {
+		err := tx.QueryRow(ctx, `SELECT run FROM vnf_lcm_op_occs WHERE id = $1`, id).Scan(&run.Number)
+		if errors.Is(err, pgx.ErrNoRows) {
+			return operationNotFound(id)
+		}
+		if err != nil {
+			return fmt.Errorf("read operation %s: %w", id, err)
+		}
+		return s.readRun(ctx, tx, id, run)
+	})
+	if err != nil {
+		return nil, err
+	}
+	before := run.Operation.State
+	if err := change(run); err != nil {
+		return nil, err
+	}
+	err = s.InTx(ctx, func(tx pgx.Tx) error {
+		if _, err := tx.Exec(ctx, `SELECT FROM vnf_instances WHERE id = $1 FOR NO KEY UPDATE`, run.Instance.ID); err != nil {
+			return err
+		}
+		const unchanged = `SELECT run = $2 AND state = $3 AND NOT held FROM vnf_lcm_op_occs WHERE id = $1 FOR UPDATE`
+		var ok bool
+		if err := tx.QueryRow(ctx, unchanged, id, run.Number, before).Scan(&ok); err != nil {
+			return err
+		}
+		if !ok {
+			return &lcm.Conflict{Detail: fmt.Sprintf("operation %s has changed meanwhile", id)}
+		}
+		return errors.Join(writeOperation(ctx, tx, run.Operation), writeInstance(ctx, tx, run.Instance),
+			s.writeDeployment(ctx, tx, run.Instance.ID, run.Deployment))
+	})
+	if err != nil {
+		return nil, fmt.Errorf("end operation %s: %w", id, err)
+	}
+	return run.Operation, nil
+}

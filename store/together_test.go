@@ -286,3 +286,27 @@ func TestPausedTransactionGivesItsLocksUp(t *testing.T) {
 		t.Error("the paused process has committed")
 	}
 }
+
+func TestOperationThatChangesWhileItIsEnded(t *testing.T) {
+	t.Parallel()
+	db := storetest.New(t)
+	operation := started(t, db, created(t, db))
+	to := func(state lcm.OperationState) func(*lcm.Operation) error {
+		return func(o *lcm.Operation) error {
+			o.State = state
+			return nil
+		}
+	}
+	if _, err := db.ChangeOperation(t.Context(), operation.ID, to(lcm.StateFailedTemp)); err != nil {
+		t.Fatal(err)
+	}
+	_, err := db.EndOperation(t.Context(), operation.ID, func(run *lcm.Run) error {
+		run.Operation.State = lcm.StateFailed
+		_, err := db.ChangeOperation(t.Context(), operation.ID, to(lcm.StateProcessing))
+		return err
+	})
+	if !errors.As(err, new(*lcm.Conflict)) {
+		t.Errorf("ended although it is retried: %v", err)
+	}
+	awaitState(t, db, operation.ID, lcm.StateProcessing)
+}

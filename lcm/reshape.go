@@ -34,7 +34,7 @@ type changePlan struct {
 func reshaping(planner *planner, compute func(context.Context, *Run) (*change, error)) plan {
 	driver := planner.driver
 	return plan{
-		prepare: []Step{{Name: stepPlan, Do: planner.planChange(compute)}},
+		prepare: []Step{{Name: stepPlan, Do: whenSettled(driver, planner.planChange(compute))}},
 		steps: []Step{
 			{Name: "mark_unhealthy", Do: markUnhealthy(driver)},
 			{Name: stepUpdateStack, Do: updateStack(driver, target), Undo: []Step{
@@ -83,27 +83,26 @@ func target(run *Run) (*Deployment, error) {
 	return planned.Target, nil
 }
 
-// settled answers nil when Heat does nothing with the stack: a change on top of one that is under way would supersede it halfway.
-func settled(ctx context.Context, driver InfraDriver, run *Run) (*Result, error) {
-	status, err := driver.Status(ctx, run.Deployment)
-	switch {
-	case err != nil:
-		return nil, err
-	case status.Phase == StackInProgress:
-		wait := Wait(fmt.Sprintf("stack %s is %s_IN_PROGRESS", run.Deployment.StackName, status.Action))
-		return &wait, nil
-	case status.Phase == StackAbsent:
-		return nil, &Failure{Title: "Stack is gone", Status: http.StatusConflict, Detail: fmt.Sprintf(
-			"stack %s does not exist any more: somebody has deleted it; heal the whole VNF, or terminate it", run.Deployment.StackName)}
+// whenSettled does something once Heat does nothing with the stack, which has to exist: a change on top of one that is under way would
+// supersede it halfway.
+func whenSettled(driver InfraDriver, act action) action {
+	return func(ctx context.Context, run *Run) (Result, error) {
+		status, err := driver.Status(ctx, run.Deployment)
+		switch {
+		case err != nil:
+			return Result{}, err
+		case status.Phase == StackInProgress:
+			return Wait(fmt.Sprintf("stack %s is %s_IN_PROGRESS", run.Deployment.StackName, status.Action)), nil
+		case status.Phase == StackAbsent:
+			return Result{}, &Failure{Title: "Stack is gone", Status: http.StatusConflict, Detail: fmt.Sprintf(
+				"stack %s does not exist any more: somebody has deleted it; heal the whole VNF, or terminate it", run.Deployment.StackName)}
+		}
+		return act(ctx, run)
 	}
-	return nil, nil
 }
 
 func markUnhealthy(driver InfraDriver) action {
-	return func(ctx context.Context, run *Run) (Result, error) {
-		if wait, err := settled(ctx, driver, run); wait != nil || err != nil {
-			return orNothing(wait), err
-		}
+	return whenSettled(driver, func(ctx context.Context, run *Run) (Result, error) {
 		var planned changePlan
 		if err := run.Output(stepPlan, &planned); err != nil {
 			return Result{}, err
@@ -114,22 +113,12 @@ func markUnhealthy(driver InfraDriver) action {
 			}
 		}
 		return Done(nil), nil
-	}
-}
-
-func orNothing(result *Result) Result {
-	if result == nil {
-		return Result{}
-	}
-	return *result
+	})
 }
 
 // markAdditions makes Heat remove, when it goes back to the former shape, exactly the members that have come since.
 func markAdditions(driver InfraDriver) action {
-	return func(ctx context.Context, run *Run) (Result, error) {
-		if wait, err := settled(ctx, driver, run); wait != nil || err != nil {
-			return orNothing(wait), err
-		}
+	return whenSettled(driver, func(ctx context.Context, run *Run) (Result, error) {
 		resources, err := driver.Resources(ctx, run.Deployment)
 		if err != nil {
 			return Result{}, err
@@ -149,21 +138,19 @@ func markAdditions(driver InfraDriver) action {
 			}
 		}
 		return Done(nil), nil
-	}
+	})
 }
 
 // updateStack asks Heat to bring the stack to a deployment. Asked twice, Heat finds nothing left to do the second time.
 func updateStack(driver InfraDriver, choose func(*Run) (*Deployment, error)) action {
-	return func(ctx context.Context, run *Run) (Result, error) {
-		if wait, err := settled(ctx, driver, run); wait != nil || err != nil {
-			return orNothing(wait), err // under way: an update whose answer, or whose commit, was lost
-		}
+	// Not settled: an update whose answer, or whose commit, was lost.
+	return whenSettled(driver, func(ctx context.Context, run *Run) (Result, error) {
 		deployment, err := choose(run)
 		if err != nil {
 			return Result{}, err
 		}
 		return Done(nil), driver.Update(ctx, deployment)
-	}
+	})
 }
 
 // readTarget learns what the VNF consists of now.

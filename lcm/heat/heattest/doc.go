@@ -44,6 +44,7 @@
 //	cloud.Inventory()                                          // what exists: stacks, servers, ports, volumes, ...
 //	cloud.Leaks()                                              // the same without what New made; empty after a clean terminate
 //	cloud.DeleteServer(id)                                     // behind the stack's back
+//	cloud.DeleteStack(name)                                    // behind the back of whoever made it
 //
 // Machines. With Options.VMs every ACTIVE server is a reachable machine. The predefined subnets are then loopback networks (net0 is
 // 127.10.0.0/16 instead of 10.10.0.0/24, and so on), each address is reserved on this computer against other processes, and the machine

@@ -234,3 +234,15 @@ func (s *stack) listed(q url.Values) bool {
 	return (deleted || s.deleted.IsZero()) && (nested || s.holder == nil || q.Has("owner_id")) && one("name", s.name) && one("id", s.id) &&
 		one("status", s.status) && one("action", s.action) && one("owner_id", parent)
 }
+
+// DeleteStack begins to delete a stack as an operator would with "openstack stack delete", behind the back of whoever made it. It tells
+// whether it existed.
+func (c *Cloud) DeleteStack(name string) bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	s := c.findStack(name)
+	if s != nil {
+		c.deleteStack(s, nil)
+	}
+	return s != nil
+}

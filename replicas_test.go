@@ -12,6 +12,7 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"vnfm/lcm/heat/heattest"
+	"vnfm/samples"
 )
 
 // takeover is a pair of processes on one database, the first of which carries operations out until something happens to it.
@@ -67,7 +68,7 @@ func newTakeover(t *testing.T) *takeover {
 // prepare makes the instances as the operations need them: with two workers, which is the middle one of three levels.
 func (k *takeover) prepare() {
 	k.t.Helper()
-	vnfd := k.onboard(k.first)
+	vnfd := k.onboard(k.first, samples.TwoVdu())
 	for _, task := range k.tasks {
 		task.instance = k.create(k.first, vnfd)
 		if task.task == "instantiate" {

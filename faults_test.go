@@ -265,3 +265,18 @@ func TestTerminationThatFails(t *testing.T) {
 	w.cloud.ClearFaults()
 	w.leave()
 }
+
+func TestGivenUpWhileHeatIsAway(t *testing.T) {
+	t.Parallel()
+	w := instantiated(t, 1, "--vim-patience", "1s")
+	w.cloud.SetDown("orchestration", true)
+	location := w.fails("scale", scale("SCALE_OUT", 1), "cannot be reached")
+	w.p.expect(http.StatusOK, http.MethodPost, location+"/fail", nil, nil)
+	if ended := w.p.await(location, "FAILED"); !strings.Contains(ended.Error.Detail, "could not be read") {
+		t.Errorf("the operation does not say that the instance may not be as it is shown: %+v", ended.Error)
+	}
+	w.cloud.ClearFaults()
+	w.do("scale", scale("SCALE_OUT", 1))
+	w.shape(1, 2)
+	w.leave()
+}

@@ -160,14 +160,15 @@ func TestSupersededRunCannotWrite(t *testing.T) {
 	t.Parallel()
 	db := storetest.New(t)
 	operation := started(t, db, created(t, db))
-	old, err := db.AcquireRun(t.Context(), operation.ID, 50*time.Millisecond)
+	const lease = 2 * time.Second // long enough for a slow machine to ask twice
+	old, err := db.AcquireRun(t.Context(), operation.ID, lease)
 	if err != nil {
 		t.Fatal(err)
 	}
 	if _, err := db.AcquireRun(t.Context(), operation.ID, time.Minute); !errors.Is(err, lcm.ErrNothingToDo) {
 		t.Errorf("second run beside a living one: %v", err)
 	}
-	time.Sleep(60 * time.Millisecond)
+	time.Sleep(lease + 100*time.Millisecond)
 	current, err := db.AcquireRun(t.Context(), operation.ID, time.Minute)
 	if err != nil {
 		t.Fatal(err)

@@ -1,0 +1,1 @@
+"""What user data classes of VNF packages import by this name, made for this VNF manager."""

@@ -1,4 +1,4 @@
-# The VNF manager as a static binary in an empty image, run by an unprivileged user.
+# The VNF manager as a static binary, run by an unprivileged user. Python is for the user data scripts of VNF packages, which run confined.
 FROM golang:1.26-bookworm AS build
 WORKDIR /src
 COPY go.mod go.sum ./
@@ -8,8 +8,10 @@ ARG VERSION=unknown
 RUN CGO_ENABLED=0 go build -trimpath -ldflags "-s -w -X main.version=${VERSION}" -o /vnfm . \
     && mkdir -p /data && chown 65532:65532 /data
 
-FROM scratch
-COPY --from=build /etc/ssl/certs/ca-certificates.crt /etc/ssl/certs/
+FROM debian:bookworm-slim
+RUN apt-get update \
+    && apt-get install -y --no-install-recommends ca-certificates python3 python3-yaml \
+    && rm -rf /var/lib/apt/lists/*
 COPY --from=build /vnfm /vnfm
 # Holds the key that seals the secrets in the database: keep the volume, and a copy of it apart from the database's backups.
 COPY --from=build --chown=65532:65532 /data /data

@@ -70,7 +70,11 @@ func shaping(planner *planner, kind OperationType) plan {
 			return nil, err
 		}
 		changed := &change{shape: wanted, reason: "scaled in"}
+		if kind != OpChangeFlavour { // which brings other templates
+			changed.existing = existing(run)
+		}
 		if kind == OpScaleToLevel {
+			changed.existing.Scale = stepsBetween(presentShape(run).levels, wanted.levels)
 			changed.unhealthy, err = planner.shrinking(ctx, run, wanted)
 		}
 		return changed, err

@@ -275,8 +275,8 @@ func TestRequestsThatCannotBeRightAreRefusedAtOnce(t *testing.T) {
 		{"type of VIM", `{"vimConnectionInfo": [{"id": "a", "vimType": "none-such"}]}`, "/vimConnectionInfo/0/vimType"},
 		{"half of the user data", `{"additionalParams": {"lcm-operation-user-data": "./UserData/a.py"}}`,
 			"/additionalParams/lcm-operation-user-data-class"},
-		{"user data class", `{"additionalParams": {"lcm-operation-user-data": "./a.py", "lcm-operation-user-data-class": "NoneSuch"}}`,
-			"/additionalParams/lcm-operation-user-data-class"},
+		{"user data file", `{"additionalParams": {"lcm-operation-user-data": "./a.py", "lcm-operation-user-data-class": "NoneSuch"}}`,
+			"/additionalParams/lcm-operation-user-data"},
 	} {
 		t.Run(row.name, func(t *testing.T) {
 			t.Parallel()

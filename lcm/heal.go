@@ -51,8 +51,7 @@ func findVnfc(info *InstantiatedVnfInfo, id string) (VnfcResourceInfo, bool) {
 // healing is how HEAL is carried out: VNFCs are marked and replaced by Heat in place; the whole VNF is deleted and made again.
 func healing(planner *planner) func(context.Context, *Run) (plan, error) {
 	parts := reshaping(planner, func(ctx context.Context, run *Run) (*change, error) {
-		wanted := &change{shape: presentShape(run)}
-		request, err := decode[HealRequest](run.Request)
+		wanted, request, err := healed(run)
 		if err != nil {
 			return nil, err
 		}
@@ -66,7 +65,8 @@ func healing(planner *planner) func(context.Context, *Run) (plan, error) {
 	driver := planner.driver
 	whole := plan{
 		prepare: []Step{{Name: stepPlan, Do: planner.planChange(func(_ context.Context, run *Run) (*change, error) {
-			return &change{shape: presentShape(run)}, nil
+			wanted, _, err := healed(run)
+			return wanted, err
 		})}},
 		steps: []Step{
 			{Name: "delete_stack", Do: deleteStack(driver)},
@@ -83,6 +83,17 @@ func healing(planner *planner) func(context.Context, *Run) (plan, error) {
 		}
 		return whole, nil
 	}
+}
+
+// healed asks for the VNF as it is.
+func healed(run *Run) (*change, *HealRequest, error) {
+	request, err := decode[HealRequest](run.Request)
+	if err != nil {
+		return nil, nil, err
+	}
+	wanted := &change{shape: presentShape(run), existing: existing(run)}
+	wanted.existing.Heal = request
+	return wanted, request, nil
 }
 
 // ailing are the resources of the VNFCs to be healed: their servers, and their volumes unless the request keeps them. A server whose

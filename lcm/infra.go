@@ -46,6 +46,10 @@ type Assets struct {
 
 // PlanRequest is what an infrastructure driver plans a deployment from.
 type PlanRequest struct {
+	// CheckOnly asks whether the request fits the package and for nothing that takes long: code of the package does not run, and the
+	// deployment may be incomplete.
+	CheckOnly   bool
+	Existing    *Existing // nil: the VNF is made from nothing
 	InstanceID  uuid.UUID
 	Package     *vnfpkg.CSAR
 	Flavour     *vnfpkg.Flavour

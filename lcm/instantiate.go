@@ -32,7 +32,7 @@ func (m *Manager) Instantiate(ctx context.Context, id uuid.UUID, params json.Raw
 	if instance.InstantiationState != NotInstantiated {
 		return nil, &Conflict{fmt.Sprintf("VNF instance %s is %s already", id, instance.InstantiationState)}
 	}
-	if _, err := m.planner.plan(ctx, instance, shape{request: request}); err != nil {
+	if _, err := m.planner.plan(ctx, instance, shape{request: request}, PlanRequest{CheckOnly: true}); err != nil {
 		return nil, err
 	}
 	return m.start(ctx, instance, OpInstantiate, params)
@@ -52,8 +52,8 @@ type shape struct {
 	assets  Assets
 }
 
-// plan checks a shape against the package and the VIM registry, and computes the deployment.
-func (p *planner) plan(ctx context.Context, instance *VnfInstance, of shape) (*Deployment, error) {
+// plan checks a shape against the package and the VIM registry, and computes the deployment. asked says what is no part of the shape.
+func (p *planner) plan(ctx context.Context, instance *VnfInstance, of shape, asked PlanRequest) (*Deployment, error) {
 	request, levels := of.request, of.levels
 	flavour, err := p.flavour(ctx, instance, request)
 	if err != nil {
@@ -71,14 +71,9 @@ func (p *planner) plan(ctx context.Context, instance *VnfInstance, of shape) (*D
 		return nil, fmt.Errorf("open VNF package %s: %w", instance.VnfPkgID, err)
 	}
 	defer csar.Close()
-	deployment, err := p.driver.Plan(ctx, PlanRequest{
-		InstanceID:  instance.ID,
-		Package:     csar.CSAR,
-		Flavour:     flavour,
-		Request:     request,
-		ScaleLevels: levels,
-		Assets:      of.assets,
-	})
+	asked.InstanceID, asked.Package, asked.Flavour = instance.ID, csar.CSAR, flavour
+	asked.Request, asked.ScaleLevels, asked.Assets = request, levels, of.assets
+	deployment, err := p.driver.Plan(ctx, asked)
 	if err != nil {
 		return nil, err
 	}
@@ -134,7 +129,7 @@ func (p *planner) planStep(ctx context.Context, run *Run) (Result, error) {
 	if err != nil {
 		return Result{}, err
 	}
-	run.Deployment, err = p.plan(ctx, run.Instance, shape{request: request})
+	run.Deployment, err = p.plan(ctx, run.Instance, shape{request: request}, PlanRequest{})
 	return Done(nil), err
 }
 
@@ -245,7 +240,7 @@ func finishInstantiation(run *Run) error {
 	run.Operation.ResourceChanges = resourceChanges(nil, info)
 	instance.InstantiationState = Instantiated
 	instance.InstantiatedVnfInfo = info
-	instance.VimConnectionInfo = maskConnections(run.Deployment.VimConnectionInfo)
+	instance.VimConnectionInfo = MaskConnections(run.Deployment.VimConnectionInfo)
 	request := run.Deployment.Request
 	if request.Extensions != nil {
 		instance.Extensions = request.Extensions
@@ -256,7 +251,8 @@ func finishInstantiation(run *Run) error {
 	return nil
 }
 
-func maskConnections(connections []VimConnectionInfo) []VimConnectionInfo {
+// MaskConnections returns connections with their secrets masked.
+func MaskConnections(connections []VimConnectionInfo) []VimConnectionInfo {
 	mask := func(params map[string]any) map[string]any {
 		if params == nil {
 			return nil

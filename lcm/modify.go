@@ -236,7 +236,7 @@ func modifyConnections(run *Run, request *ModifyRequest, changes map[string]any)
 		return err
 	}
 	run.Deployment.VimConnectionInfo = connections
-	run.Instance.VimConnectionInfo = maskConnections(connections)
+	run.Instance.VimConnectionInfo = MaskConnections(connections)
 	if request.VimConnectionInfo != nil {
 		changes["vimConnectionInfo"] = slices.DeleteFunc(slices.Clone(run.Instance.VimConnectionInfo), func(c VimConnectionInfo) bool {
 			return !slices.ContainsFunc(request.VimConnectionInfo, func(patch map[string]any) bool { return patch["id"] == c.ID })

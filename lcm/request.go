@@ -2,6 +2,7 @@ package lcm
 
 import (
 	"encoding/json"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -171,6 +172,11 @@ type HealRequest struct {
 	Cause            string         `json:"cause,omitempty"`
 	VnfcInstanceID   oneOrMore      `json:"vnfcInstanceId,omitempty"`
 	AdditionalParams map[string]any `json:"additionalParams,omitempty"`
+}
+
+// Includes reports whether the request asks to heal a VNFC.
+func (r *HealRequest) Includes(vnfc string) bool {
+	return len(r.VnfcInstanceID) == 0 || slices.Contains(r.VnfcInstanceID, vnfc)
 }
 
 // oneOrMore is a list that existing users also write as its only element.

@@ -18,6 +18,7 @@ const (
 // change is what an operation makes of a VNF that has resources.
 type change struct {
 	shape                // what the VNF is to look as if made from
+	existing  *Existing  // what of the VNF is carried on; nil: nothing
 	unhealthy []Resource // resources to be made anew, or members of a group that have to be the ones that go
 	reason    string     // why they are
 }
@@ -55,7 +56,7 @@ func (p *planner) planChange(compute func(context.Context, *Run) (*change, error
 		if err != nil {
 			return Result{}, err
 		}
-		next, err := p.plan(ctx, run.Instance, wanted.shape)
+		next, err := p.plan(ctx, run.Instance, wanted.shape, PlanRequest{Existing: wanted.existing})
 		if err != nil {
 			return Result{}, err
 		}

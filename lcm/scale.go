@@ -80,7 +80,9 @@ func scaling(planner *planner) plan {
 		if err != nil {
 			return nil, err
 		}
-		wanted := &change{shape: presentShape(run)}
+		wanted := &change{shape: presentShape(run), existing: existing(run)}
+		request.NumberOfSteps = steps(request.count())
+		wanted.existing.Scale = []ScaleRequest{*request}
 		if wanted.levels, err = scaledLevels(flavour, info, request); err != nil {
 			return nil, err
 		}
@@ -109,10 +111,8 @@ func (p *planner) victims(ctx context.Context, run *Run, flavour *vnfpkg.Flavour
 
 // sizeOf is the number of members that the group of an aspect has in a shape; otherwise, if the VNFD does not say.
 func sizeOf(flavour *vnfpkg.Flavour, aspect string, of shape, otherwise int) int {
-	for _, deltas := range flavour.AspectDeltas {
-		if deltas.Aspect == aspect {
-			return flavour.VduCount(deltas.Vdu, of.levels, of.request.InstantiationLevelID)
-		}
+	if size, ok := flavour.GroupSize(aspect, of.levels, of.request.InstantiationLevelID); ok {
+		return size
 	}
 	return otherwise
 }

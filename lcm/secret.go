@@ -1,8 +1,10 @@
 package lcm
 
 import (
+	"cmp"
 	"encoding/json"
 	"log/slog"
+	"slices"
 	"strings"
 )
 
@@ -44,6 +46,36 @@ func SecretName(name string) bool {
 		}
 	}
 	return false
+}
+
+// Redact returns a text without the strings that [Mask] would mask in a JSON-like value.
+func Redact(text string, value any) string {
+	found := secrets(value, false, nil)
+	// The longest first: one secret may be a part of another.
+	slices.SortFunc(found, func(a, b string) int { return cmp.Compare(len(b), len(a)) })
+	for _, secret := range found {
+		text = strings.ReplaceAll(text, secret, Masked)
+	}
+	return text
+}
+
+// secrets appends the strings under secret names, at any depth, to found.
+func secrets(value any, secret bool, found []string) []string {
+	switch value := value.(type) {
+	case map[string]any:
+		for name, element := range value {
+			found = secrets(element, secret || SecretName(name), found)
+		}
+	case []any:
+		for _, element := range value {
+			found = secrets(element, secret, found)
+		}
+	case string:
+		if secret && value != "" {
+			found = append(found, value)
+		}
+	}
+	return found
 }
 
 // Mask returns a copy of a JSON-like value in which every value under a secret name, at any depth, is replaced by ***.

@@ -75,3 +75,15 @@ func TestSecretNeverPrints(t *testing.T) {
 		}
 	}
 }
+
+func TestRedactTakesSecretsOutOfAText(t *testing.T) {
+	t.Parallel()
+	params := map[string]any{
+		"user": "ubuntu", "password": "pass-1", "empty_password": "", "port_token": 22,
+		"nodes": []any{map[string]any{"ssh_password": "pass-2"}}, "credentials": map[string]any{"key": []any{"pass-12"}},
+	}
+	got := Redact("ubuntu logs in with pass-1, pass-12 or pass-2 on 22", params)
+	if want := "ubuntu logs in with ***, *** or *** on 22"; got != want {
+		t.Errorf("%q, want %q", got, want)
+	}
+}

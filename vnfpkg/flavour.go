@@ -94,6 +94,16 @@ func (f *Flavour) VduCount(vdu string, levels map[string]int, levelID string) in
 	return count + f.added(vdu, levels)
 }
 
+// GroupSize returns how many members the scaling group of an aspect has, which is as many as there are instances of a VDU that the aspect
+// scales; levels and levelID are as for VduCount. ok is false if the aspect scales nothing.
+func (f *Flavour) GroupSize(aspect string, levels map[string]int, levelID string) (size int, ok bool) {
+	deltas, ok := find(f.AspectDeltas, func(d AspectDelta) bool { return d.Aspect == aspect })
+	if !ok {
+		return 0, false
+	}
+	return f.VduCount(deltas.Vdu, levels, levelID), true
+}
+
 // added is the number of instances that the scale levels add to a VDU.
 func (f *Flavour) added(vdu string, levels map[string]int) int {
 	sum := 0

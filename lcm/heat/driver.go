@@ -6,6 +6,8 @@ import (
 	"time"
 
 	"vnfm/lcm"
+	"vnfm/lcm/userdata"
+	"vnfm/lcm/userdata/python"
 )
 
 // Config are the options of a [Driver]; the zero value of each means its default.
@@ -19,6 +21,7 @@ type Config struct {
 type Driver struct {
 	config   Config
 	sessions sessions
+	scripts  *userdata.Scripts
 }
 
 var (
@@ -37,7 +40,10 @@ func New(config Config) *Driver {
 	if config.Logger == nil {
 		config.Logger = slog.Default()
 	}
-	return &Driver{config: config, sessions: sessions{timeout: config.Timeout, byAccess: map[fingerprint]*session{}}}
+	return &Driver{
+		config: config, sessions: sessions{timeout: config.Timeout, byAccess: map[fingerprint]*session{}},
+		scripts: userdata.NewScripts(python.NewRunner(python.Config{})),
+	}
 }
 
 // Regions implements [lcm.VimDriver]: it always logs in anew, so that what is registered is known to work.

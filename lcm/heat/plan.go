@@ -20,12 +20,12 @@ import (
 )
 
 // Plan implements [lcm.InfraDriver]: from the package's BaseHOT of the flavour, or, where it has none, from the topology of the VNFD.
-func (d *Driver) Plan(_ context.Context, request lcm.PlanRequest) (*lcm.Deployment, error) {
+func (d *Driver) Plan(ctx context.Context, request lcm.PlanRequest) (*lcm.Deployment, error) {
 	base, err := request.Package.BaseHOT(request.Flavour.ID)
 	var deployment *lcm.Deployment
 	switch {
 	case err == nil:
-		deployment, err = planBaseHOT(base, request)
+		deployment, err = d.planBaseHOT(ctx, base, request)
 	case errors.Is(err, vnfpkg.ErrNoBaseHOT):
 		deployment, err = planTopology(request)
 	}
@@ -38,8 +38,8 @@ func (d *Driver) Plan(_ context.Context, request lcm.PlanRequest) (*lcm.Deployme
 
 // planBaseHOT takes the templates of the package as they are but for the capacity of scaling groups. The parameters come from the user
 // data that the request names, or the standard one.
-func planBaseHOT(base *vnfpkg.BaseHOT, request lcm.PlanRequest) (*lcm.Deployment, error) {
-	class, err := userdata.ClassOf(request.Request.AdditionalParams)
+func (d *Driver) planBaseHOT(ctx context.Context, base *vnfpkg.BaseHOT, request lcm.PlanRequest) (*lcm.Deployment, error) {
+	choice, err := userdata.Choose(request.Package, request.Request.AdditionalParams)
 	if err != nil {
 		return nil, err
 	}
@@ -57,9 +57,15 @@ func planBaseHOT(base *vnfpkg.BaseHOT, request lcm.PlanRequest) (*lcm.Deployment
 		}
 		nested = append(nested, node)
 	}
-	parameters, err := userdata.Compute(class, userdata.Request{
-		Top: top, Nested: nested, Flavour: request.Flavour, Instantiate: request.Request,
-	})
+	var parameters map[string]any
+	switch {
+	case choice.Native():
+		parameters, err = userdata.Compute(userdata.Request{Top: top, Nested: nested, Flavour: request.Flavour, Instantiate: request.Request})
+	case request.CheckOnly:
+		parameters = map[string]any{} // the script runs when the operation does
+	default:
+		parameters, err = d.scripts.Compute(ctx, choice, base, request)
+	}
 	if err != nil {
 		return nil, err
 	}
@@ -78,7 +84,7 @@ func planBaseHOT(base *vnfpkg.BaseHOT, request lcm.PlanRequest) (*lcm.Deployment
 
 // planTopology translates the VNFD. Images are taken from the VIM by the names that the VNFD gives.
 func planTopology(request lcm.PlanRequest) (*lcm.Deployment, error) {
-	if class, err := userdata.ClassOf(request.Request.AdditionalParams); err != nil || class != "" {
+	if _, class, err := userdata.Named(request.Request.AdditionalParams); err != nil || class != "" {
 		if err == nil {
 			err = &lcm.InvalidRequest{Attribute: "/additionalParams/" + userdata.FileAttribute,
 				Detail: fmt.Sprintf("user data goes with a BaseHOT, and the VNF package has none for flavour %s", request.Flavour.ID)}
@@ -189,15 +195,9 @@ func setCapacity(group *yaml.Node, size int) bool {
 	return true
 }
 
-// groupSize is the number of members of an aspect's group, as many as there are instances of a VDU that the aspect scales: now, and
-// usually, that is at the default instantiation level.
+// groupSize is the number of members of an aspect's group: now, and usually, that is at the default instantiation level.
 func groupSize(request lcm.PlanRequest, aspect string) (size, usual int, ok bool) {
-	flavour := request.Flavour
-	for _, deltas := range flavour.AspectDeltas {
-		if deltas.Aspect == aspect {
-			size = flavour.VduCount(deltas.Vdu, request.ScaleLevels, request.Request.InstantiationLevelID)
-			return size, flavour.VduCount(deltas.Vdu, nil, ""), true
-		}
-	}
-	return 0, 0, false
+	usual, ok = request.Flavour.GroupSize(aspect, nil, "")
+	size, _ = request.Flavour.GroupSize(aspect, request.ScaleLevels, request.Request.InstantiationLevelID)
+	return size, usual, ok
 }

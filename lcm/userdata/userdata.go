@@ -1,25 +1,22 @@
-// Package userdata computes the Heat parameters of a VNF from its VNFD and the request, as the LCM-operation user data classes of
-// existing packages do. Those classes are known by name and run here, in Go; a package's own Python is not needed for them.
+// Package userdata computes the Heat parameters of a VNF from its VNFD and the request, as LCM-operation user data classes of VNF
+// packages do. The classes that most packages bring are known and run here, in Go; any other is run as the package has it, in Python.
 //
-//	parameters, err := userdata.Compute("SampleUserData", userdata.Request{Top: top, Flavour: flavour, Instantiate: request})
+//	choice, err := userdata.Choose(csar, request.AdditionalParams)
+//	if choice.Native() {
+//		parameters, err = userdata.Compute(userdata.Request{Top: top, Flavour: flavour, Instantiate: request})
+//	} else {
+//		parameters, err = scripts.Compute(ctx, choice, baseHOT, planRequest)
+//	}
 package userdata
 
 import (
 	"fmt"
-	"maps"
 	"slices"
-	"strings"
 
 	"go.yaml.in/yaml/v3"
 
 	"vnfm/lcm"
 	"vnfm/vnfpkg"
-)
-
-// Attributes of additionalParams that choose the user data of a package.
-const (
-	FileAttribute  = "lcm-operation-user-data"
-	ClassAttribute = "lcm-operation-user-data-class"
 )
 
 // Request is what parameters are computed from.
@@ -30,48 +27,10 @@ type Request struct {
 	Instantiate *lcm.InstantiateRequest
 }
 
-// classes are the known user data classes. The sample classes of the packages in use are equal in what they compute.
-var classes = map[string]func(Request) (map[string]any, error){
-	"SampleUserData":            standard,
-	"KubernetesClusterUserData": standard,
-}
-
-// ClassOf returns the user data class that a request names, "" if it names none and the standard one is to be used.
-func ClassOf(additionalParams map[string]any) (string, error) {
-	file, hasFile := additionalParams[FileAttribute]
-	class, hasClass := additionalParams[ClassAttribute]
-	if !hasFile && !hasClass {
-		return "", nil
-	}
-	for _, attribute := range []struct {
-		name  string
-		value any
-	}{{FileAttribute, file}, {ClassAttribute, class}} {
-		if text, ok := attribute.value.(string); !ok || text == "" {
-			return "", &lcm.InvalidRequest{Attribute: "/additionalParams/" + attribute.name, Detail: fmt.Sprintf(
-				"must be a string that is not empty: %s and %s go together", FileAttribute, ClassAttribute)}
-		}
-	}
-	name, _ := class.(string)
-	if classes[name] == nil {
-		known := slices.Sorted(maps.Keys(classes))
-		return "", &lcm.InvalidRequest{Attribute: "/additionalParams/" + ClassAttribute, Detail: fmt.Sprintf(
-			"user data class %q is not known to this server; known are %s", name, strings.Join(known, ", "))}
-	}
-	return name, nil
-}
-
-// Compute returns the parameters for the top HOT. class is what [ClassOf] returned.
-func Compute(class string, request Request) (map[string]any, error) {
-	if class == "" {
-		return standard(request)
-	}
-	return classes[class](request)
-}
-
-// standard computes the parameter nfv, with what the templates read of it: flavor and image of VDUs from the VNFD, network and
-// fixed_ips of connection points from the request. Every other parameter of the top HOT is the additionalParams of that name.
-func standard(request Request) (map[string]any, error) {
+// Compute returns the parameters for the top HOT, as all the known classes do: the parameter nfv, with what the templates read of it,
+// flavor and image of VDUs from the VNFD, network and fixed_ips of connection points from the request; every other parameter of the top
+// HOT is the additionalParams of that name.
+func Compute(request Request) (map[string]any, error) {
 	parameters := map[string]any{}
 	declared := Parameters(request.Top)
 	for name, value := range request.Instantiate.AdditionalParams {

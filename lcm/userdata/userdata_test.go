@@ -96,17 +96,15 @@ func TestKnownClassesComputeWhatTheTemplatesRead(t *testing.T) {
 			},
 		},
 	}
-	for _, class := range []string{"", "SampleUserData", "KubernetesClusterUserData"} {
-		got, err := userdata.Compute(class, userdata.Request{
-			Top: read(t, "cluster_top.yaml"), Nested: []*yaml.Node{read(t, "cluster_nested_worker.yaml")},
-			Flavour: flavour(), Instantiate: request(),
-		})
-		if err != nil {
-			t.Fatal(err)
-		}
-		if diff := cmp.Diff(want, got); diff != "" {
-			t.Errorf("class %q, -want +got:\n%s", class, diff)
-		}
+	got, err := userdata.Compute(userdata.Request{
+		Top: read(t, "cluster_top.yaml"), Nested: []*yaml.Node{read(t, "cluster_nested_worker.yaml")},
+		Flavour: flavour(), Instantiate: request(),
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("-want +got:\n%s", diff)
 	}
 }
 
@@ -131,7 +129,7 @@ func TestTemplatesThatReadOtherThings(t *testing.T) {
 	} {
 		t.Run(row.name, func(t *testing.T) {
 			t.Parallel()
-			got, err := userdata.Compute("", userdata.Request{Top: parse(t, row.top), Flavour: flavour(),
+			got, err := userdata.Compute(userdata.Request{Top: parse(t, row.top), Flavour: flavour(),
 				Instantiate: &lcm.InstantiateRequest{AdditionalParams: row.params}})
 			var invalid *lcm.InvalidRequest
 			if row.wrong != "" && (!errors.As(err, &invalid) || invalid.Attribute != row.wrong) {
@@ -157,47 +155,12 @@ func TestAliasesAreNotMultiplied(t *testing.T) {
 		bomb.WriteString("  a" + names[i:i+1] + ": &a" + names[i:i+1] + " [" + strings.Repeat(last+", ", 9) + last + "]\n")
 	}
 	bomb.WriteString("  self: &self [*self]\n")
-	got, err := userdata.Compute("", userdata.Request{Top: parse(t, bomb.String()), Flavour: flavour(), Instantiate: &lcm.InstantiateRequest{}})
+	got, err := userdata.Compute(userdata.Request{Top: parse(t, bomb.String()), Flavour: flavour(), Instantiate: &lcm.InstantiateRequest{}})
 	if err != nil {
 		t.Fatal(err)
 	}
 	vdus := map[string]any{"masterNode": map[string]any{"flavor": "m1.medium", "image": "Image for masterNode"}}
 	if diff := cmp.Diff(map[string]any{"nfv": map[string]any{"VDU": vdus, "CP": map[string]any{}}}, got); diff != "" {
 		t.Errorf("-want +got:\n%s", diff)
-	}
-}
-
-func TestClassOf(t *testing.T) {
-	t.Parallel()
-	const file, class = userdata.FileAttribute, userdata.ClassAttribute
-	for _, row := range []struct {
-		name      string
-		params    map[string]any
-		want      string
-		attribute string // of the refusal
-		says      string
-	}{
-		{"neither means the standard one", nil, "", "", ""},
-		{"a known class", map[string]any{file: "./UserData/x.py", class: "SampleUserData"}, "SampleUserData", "", ""},
-		{"the file alone", map[string]any{file: "./UserData/x.py"}, "", "/additionalParams/" + class, file},
-		{"the class alone", map[string]any{class: "SampleUserData"}, "", "/additionalParams/" + file, class},
-		{"an empty class", map[string]any{file: "x.py", class: ""}, "", "/additionalParams/" + class, "empty"},
-		{"a class that is no string", map[string]any{file: "x.py", class: 1}, "", "/additionalParams/" + class, "string"},
-		{"an unknown class", map[string]any{file: "x.py", class: "Mine"}, "", "/additionalParams/" + class, "SampleUserData"},
-	} {
-		t.Run(row.name, func(t *testing.T) {
-			t.Parallel()
-			got, err := userdata.ClassOf(row.params)
-			if row.attribute == "" {
-				if err != nil || got != row.want {
-					t.Fatalf("class %q, %v", got, err)
-				}
-				return
-			}
-			var invalid *lcm.InvalidRequest
-			if !errors.As(err, &invalid) || invalid.Attribute != row.attribute || !strings.Contains(invalid.Detail, row.says) {
-				t.Errorf("error %v, want one of %s that says %q", err, row.attribute, row.says)
-			}
-		})
 	}
 }

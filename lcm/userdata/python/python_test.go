@@ -362,6 +362,34 @@ func TestArchivesCannotReachOutOfThePlace(t *testing.T) {
 	}
 }
 
+func TestHostsThatCannotRunScripts(t *testing.T) {
+	t.Run("no Python", func(t *testing.T) {
+		t.Setenv("PATH", t.TempDir())
+		_, err := findInterpreter(nil)
+		if !errors.As(err, new(*Unable)) || !strings.Contains(err.Error(), "install Python 3") {
+			t.Errorf("error %v, want one that tells what to install", err)
+		}
+	})
+	t.Run("no filter of system calls", func(t *testing.T) {
+		r := NewRunner(Config{})
+		script := Script{method("return {}"), "UserData/x.py", "Mine"}
+		interpreter, err := findInterpreter(systemPythons)
+		if err != nil {
+			t.Fatal(err)
+		}
+		place, err := newPlace(script)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer place.remove()
+		broken := task{Root: place.root, Module: "UserData.x", Class: "Mine", Method: "instantiate", Filter: []byte("no filter"), Limits: map[string]int64{}, Calls: [][]Argument{{}}}
+		_, err = r.try(t.Context(), interpreter, place, broken, isolation{})
+		if !errors.As(err, new(*Unable)) || !strings.Contains(err.Error(), "seccomp") {
+			t.Errorf("error %v, want a refusal", err)
+		}
+	})
+}
+
 // TestOrdinaryUser runs the tests of this package once more as an ordinary user if they run as root.
 func TestOrdinaryUser(t *testing.T) {
 	t.Parallel()

@@ -15,7 +15,7 @@ import (
 type Config struct {
 	TimeLimit   time.Duration // of one run; default 45 s
 	MemoryBytes int64         // address space of one run; default 512 MiB
-	AtOnce      int           // runs at the same time; default the number of processors
+	AtOnce      int           // runs at the same time; default the number of processors, and at least 4
 }
 
 // Runner runs scripts. Its methods may be called concurrently.
@@ -40,7 +40,7 @@ func NewRunner(config Config) *Runner {
 		config.MemoryBytes = defaultMemoryBytes
 	}
 	if config.AtOnce == 0 {
-		config.AtOnce = runtime.NumCPU()
+		config.AtOnce = max(4, runtime.NumCPU())
 	}
 	return &Runner{config: config, slots: make(chan struct{}, config.AtOnce), attempts: isolations}
 }
@@ -101,7 +101,7 @@ func (r *Runner) Run(ctx context.Context, script Script, call Call) (map[string]
 	if err != nil {
 		return nil, &Failed{Message: err.Error()}
 	}
-	interpreter, err := findInterpreter()
+	interpreter, err := findInterpreter(systemPythons)
 	if err != nil {
 		return nil, err
 	}
@@ -129,9 +129,11 @@ func (r *Runner) Run(ctx context.Context, script Script, call Call) (map[string]
 	})
 }
 
-// findInterpreter prefers the system's Python, which every account can read.
-func findInterpreter() (string, error) {
-	for _, path := range []string{"/usr/bin/python3", "/usr/local/bin/python3"} {
+// systemPythons come before what PATH finds: every account can read them.
+var systemPythons = []string{"/usr/bin/python3", "/usr/local/bin/python3"}
+
+func findInterpreter(preferred []string) (string, error) {
+	for _, path := range preferred {
 		if info, err := os.Stat(path); err == nil && info.Mode().IsRegular() && info.Mode()&0o111 != 0 {
 			return path, nil
 		}

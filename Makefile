@@ -4,7 +4,7 @@ GOLANGCI_LINT_VERSION := v2.15.0
 GOLANGCI_LINT := $(shell go env GOPATH)/bin/golangci-lint
 VERSION := $(shell git describe --always --dirty 2>/dev/null || echo unknown)
 
-.PHONY: build demo run test race e2e bench lint generate postgres
+.PHONY: build demo run test race e2e bench lint generate postgres python
 
 build:
 	CGO_ENABLED=0 go build -trimpath -ldflags "-s -w -X main.version=$(VERSION)" -o bin/vnfm .
@@ -15,10 +15,10 @@ demo: postgres build
 run: postgres build
 	bin/vnfm serve --with-openstack-sim $(ARGS)
 
-test: postgres
+test: postgres python
 	go test ./...
 
-race: postgres
+race: postgres python
 	go test -race ./...
 
 e2e: postgres
@@ -42,3 +42,7 @@ $(GOLANGCI_LINT):
 # The PostgreSQL server binaries, from the distribution; no cluster is made and no service started.
 postgres:
 	@ls /usr/lib/postgresql/*/bin/postgres >/dev/null 2>&1 || command -v postgres >/dev/null || ./.ci/install-postgres
+
+# For the user data scripts of VNF packages.
+python:
+	@command -v python3 >/dev/null || ./.ci/install-python

@@ -7,13 +7,18 @@ import (
 	"io/fs"
 )
 
-//go:embed all:two-vdu
+//go:embed all:two-vdu all:scripted
 var trees embed.FS
 
 // TwoVdu is the source tree of a VNF with a controller, its volume and a group of workers on two networks. Its README.md tells
 // more.
-func TwoVdu() fs.FS {
-	tree, err := fs.Sub(trees, "two-vdu")
+func TwoVdu() fs.FS { return tree("two-vdu") }
+
+// Scripted is the source tree of a VNF whose Heat parameters are computed by a user data class of its own. Its README.md tells more.
+func Scripted() fs.FS { return tree("scripted") }
+
+func tree(name string) fs.FS {
+	tree, err := fs.Sub(trees, name)
 	if err != nil {
 		panic(err) // the name is a constant and valid
 	}

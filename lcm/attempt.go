@@ -1,6 +1,7 @@
 package lcm
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -140,10 +141,21 @@ func (a *attempt) record(name string) *StepRecord {
 	return &operation.Steps[len(operation.Steps)-1]
 }
 
-// trouble is what the engine remembers, in place of the output, of a step that is not done: since when it cannot go on.
-type trouble struct {
-	Since time.Time `json:"troubleSince"`
+// progress is what the engine remembers, in place of the output, of a step that is not done.
+type progress struct {
+	TroubleSince time.Time       `json:"troubleSince,omitzero"` // since when the step cannot go on
+	State        json.RawMessage `json:"state,omitempty"`       // what the step keeps between its calls
 }
+
+func progressOf(record *StepRecord) progress {
+	var p progress
+	if json.Unmarshal(record.Output, &p) != nil {
+		return progress{}
+	}
+	return p
+}
+
+func (p progress) keep(record *StepRecord) { record.Output, _ = json.Marshal(p) } // a time.Time and a valid document always marshal
 
 // perform calls an action until it is done, fails for good, or has to be waited for longer than this run lasts; in that case
 // it returns the time to wait.
@@ -154,6 +166,7 @@ func (a *attempt) perform(ctx context.Context, record *StepRecord, act action) (
 	}
 	a.run.stepBegan = began
 	for {
+		a.run.stepState = progressOf(record).State
 		result, err := a.call(ctx, act)
 		if ctx.Err() != nil && (err != nil || result.again) {
 			return a.interrupted(ctx)
@@ -177,7 +190,9 @@ func (a *attempt) perform(ctx context.Context, record *StepRecord, act action) (
 			a.log.Warn("step waits for its peer", "step", record.Name, "error", err)
 			record.Detail = err.Error()
 		} else {
-			record.Detail, record.Output = result.detail, nil
+			if err := a.waits(ctx, record, result); err != nil {
+				return Result{}, nil, err
+			}
 			wait = max(wait, result.after)
 		}
 		if time.Now().Add(wait).After(a.ends) {
@@ -231,12 +246,37 @@ func (a *attempt) worthRepeating(record *StepRecord, err error) bool {
 	case final(err):
 		return false
 	}
-	var t trouble
-	if json.Unmarshal(record.Output, &t) != nil || t.Since.IsZero() {
-		t.Since = time.Now()
-		record.Output, _ = json.Marshal(t) // a time.Time always marshals
+	p := progressOf(record)
+	if p.TroubleSince.IsZero() {
+		p.TroubleSince = time.Now()
+		p.keep(record)
 	}
-	return time.Since(t.Since) < patience
+	return time.Since(p.TroubleSince) < patience
+}
+
+// waits notes what a step waits for. What it keeps for its next call is committed at once, since it may be the handle of work that
+// goes on elsewhere.
+func (a *attempt) waits(ctx context.Context, record *StepRecord, result Result) error {
+	p := progress{}
+	if result.state != nil {
+		state, err := json.Marshal(result.state)
+		if err != nil {
+			return &Failure{Title: "Internal error", Status: http.StatusInternalServerError, Detail: "keep state of step " + record.Name + ": " + err.Error()}
+		}
+		p.State = state
+	}
+	record.Detail = result.detail
+	changed := !bytes.Equal(p.State, progressOf(record).State)
+	p.keep(record)
+	if !changed {
+		return nil
+	}
+	err := a.commit(ctx, Commit{Deployment: true, Steps: []StepRecord{*record}})
+	if err != nil && !errors.Is(err, ErrSuperseded) {
+		a.log.Warn("state of a step is not stored yet", "step", record.Name, "error", err)
+		return nil
+	}
+	return err
 }
 
 // final reports whether err is an answer that repeating the question will not change.
@@ -275,7 +315,9 @@ func (a *attempt) done(ctx context.Context, record *StepRecord, result Result) e
 	}
 	record.State, record.Detail, record.Output, record.FinishedAt = StepDone, "", output, time.Now()
 	a.log.Info("step done", "step", record.Name, "duration", record.FinishedAt.Sub(record.StartedAt))
-	return a.commit(ctx, Commit{Deployment: true, Steps: []StepRecord{*record}})
+	changed := a.run.instanceChanged
+	a.run.instanceChanged = false
+	return a.commit(ctx, Commit{Instance: changed, Deployment: true, Steps: []StepRecord{*record}})
 }
 
 // release gives the operation back until another run, in this process or elsewhere, goes on.

@@ -54,7 +54,7 @@ func (p *planner) takeStock(ctx context.Context, run *Run) error {
 			return err
 		}
 	}
-	info := describe(run, flavour, run.Deployment, resources)
+	info := describe(run, flavour, run.Deployment, resources, instance.InstantiatedVnfInfo)
 	run.Operation.ResourceChanges = resourceChanges(instance.InstantiatedVnfInfo, info)
 	switch {
 	case instance.InstantiationState == Instantiated:

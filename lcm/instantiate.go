@@ -114,7 +114,7 @@ func chooseFlavour(description *vnfpkg.Description, request *InstantiateRequest)
 // instantiation is how INSTANTIATE is carried out.
 func instantiation(planner *planner) plan {
 	return plan{
-		prepare: []Step{{Name: stepPlan, Do: planner.planStep}},
+		prepare: []Step{{Name: stepPlan, Do: planner.planStep, Undo: []Step{{Name: "forget", Do: forgetDeployment}}}},
 		steps: []Step{
 			{Name: stepCreateStack, Do: createStack(planner.driver), Undo: []Step{{Name: "delete_stack", Do: removeStack(planner.driver)}}},
 			{Name: "await_stack", Do: awaitStack(planner.driver, stepCreateStack)},
@@ -131,6 +131,12 @@ func (p *planner) planStep(ctx context.Context, run *Run) (Result, error) {
 	}
 	run.Deployment, err = p.plan(ctx, run.Instance, shape{request: request}, PlanRequest{})
 	return Done(nil), err
+}
+
+// forgetDeployment takes back the plan of a stack that has not been made, or is deleted by now.
+func forgetDeployment(_ context.Context, run *Run) (Result, error) {
+	run.Deployment = nil
+	return Done(nil), nil
 }
 
 func createStack(driver InfraDriver) action {
@@ -203,30 +209,32 @@ func stackFailed(deployment *Deployment, status StackStatus) *Failure {
 
 // readResources learns from the VIM what was made.
 func (p *planner) readResources(ctx context.Context, run *Run) (Result, error) {
-	return p.read(ctx, run, run.Deployment)
+	info, err := p.read(ctx, run, run.Deployment, nil)
+	return Done(info), err
 }
 
-// read learns what a VNF consists of, as the InstantiatedVnfInfo of the instance, once it has the shape of a deployment.
-func (p *planner) read(ctx context.Context, run *Run, deployment *Deployment) (Result, error) {
+// read learns what a VNF consists of once it has the shape of a deployment. Identifiers are those of the previous description.
+func (p *planner) read(ctx context.Context, run *Run, deployment *Deployment, previous *InstantiatedVnfInfo) (*InstantiatedVnfInfo, error) {
 	flavour, err := p.flavour(ctx, run.Instance, deployment.Request)
 	if err != nil {
-		return Result{}, err
+		return nil, err
 	}
 	resources, err := p.driver.Resources(ctx, run.Deployment)
 	if err != nil {
-		return Result{}, err
+		return nil, err
 	}
-	return Done(describe(run, flavour, deployment, resources)), nil
+	return describe(run, flavour, deployment, resources, previous), nil
 }
 
 // describe is the InstantiatedVnfInfo of an instance that has resources in the shape of a deployment.
-func describe(run *Run, flavour *vnfpkg.Flavour, deployment *Deployment, resources []Resource) *InstantiatedVnfInfo {
+func describe(run *Run, flavour *vnfpkg.Flavour, deployment *Deployment, resources []Resource, previous *InstantiatedVnfInfo,
+) *InstantiatedVnfInfo {
 	return buildInfo(infoSource{
 		VimID:       run.Deployment.Vim.VimID,
 		Flavour:     flavour,
 		Request:     deployment.Request,
 		ScaleLevels: deployment.ScaleLevels,
-		Previous:    run.Instance.InstantiatedVnfInfo,
+		Previous:    previous,
 		Resources:   resources,
 	})
 }

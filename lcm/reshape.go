@@ -28,6 +28,9 @@ type changePlan struct {
 	Target    *Deployment `json:"target"`
 	Unhealthy []Resource  `json:"unhealthy,omitempty"`
 	Reason    string      `json:"reason,omitempty"`
+	// What the VNF has been before: what a rollback goes back to, and what the changes are told against.
+	Former     *Deployment          `json:"former"`
+	FormerInfo *InstantiatedVnfInfo `json:"formerInfo"`
 }
 
 // reshaping is how every operation that changes existing resources is carried out: the deployment is computed anew, what has to be
@@ -40,8 +43,9 @@ func reshaping(planner *planner, compute func(context.Context, *Run) (*change, e
 			{Name: "mark_unhealthy", Do: markUnhealthy(driver)},
 			{Name: stepUpdateStack, Do: updateStack(driver, target), Undo: []Step{
 				{Name: "mark_additions", Do: markAdditions(driver)},
-				{Name: "restore_stack", Do: updateStack(driver, current)},
+				{Name: "restore_stack", Do: updateStack(driver, former)},
 				{Name: "await_stack", Do: awaitStack(driver, "")},
+				{Name: stepReadResources, Do: planner.readFormer},
 			}},
 			{Name: "await_stack", Do: awaitStack(driver, stepUpdateStack)},
 			{Name: stepReadResources, Do: planner.readTarget},
@@ -68,20 +72,31 @@ func (p *planner) planChange(compute func(context.Context, *Run) (*change, error
 		}
 		maps.Copy(files, next.Files)
 		next.Files = files
-		return Done(changePlan{Target: next, Unhealthy: wanted.unhealthy, Reason: wanted.reason}), nil
+		return Done(changePlan{
+			Target: next, Unhealthy: wanted.unhealthy, Reason: wanted.reason,
+			Former: run.Deployment, FormerInfo: run.Instance.InstantiatedVnfInfo,
+		}), nil
 	}
 }
 
-// current is the deployment that the VNF has had before the operation, target the one that it is to have.
-func current(run *Run) (*Deployment, error) { return run.Deployment, nil }
+// former is the deployment that the VNF has had before the operation, target the one that it is to have. Both are the stack that
+// there is now: that of a VNF healed as a whole is new.
+func former(run *Run) (*Deployment, error) {
+	return planned(run, func(p *changePlan) *Deployment { return p.Former })
+}
 
 func target(run *Run) (*Deployment, error) {
-	var planned changePlan
-	if err := run.Output(stepPlan, &planned); err != nil {
+	return planned(run, func(p *changePlan) *Deployment { return p.Target })
+}
+
+func planned(run *Run, choose func(*changePlan) *Deployment) (*Deployment, error) {
+	var plan changePlan
+	if err := run.Output(stepPlan, &plan); err != nil {
 		return nil, err
 	}
-	planned.Target.Vim = run.Deployment.Vim
-	return planned.Target, nil
+	deployment := choose(&plan)
+	deployment.Vim, deployment.StackID = run.Deployment.Vim, run.Deployment.StackID
+	return deployment, nil
 }
 
 // whenSettled does something once Heat does nothing with the stack, which has to exist: a change on top of one that is under way would
@@ -124,11 +139,15 @@ func markAdditions(driver InfraDriver) action {
 		if err != nil {
 			return Result{}, err
 		}
+		var planned changePlan
+		if err := run.Output(stepPlan, &planned); err != nil {
+			return Result{}, err
+		}
 		known := map[string]bool{}
-		for _, vnfc := range run.Instance.InstantiatedVnfInfo.VnfcResourceInfo {
+		for _, vnfc := range planned.FormerInfo.VnfcResourceInfo {
 			known[stackOf(vnfc)] = true
 		}
-		for aspect := range run.Deployment.ScaleLevels {
+		for aspect := range planned.Former.ScaleLevels {
 			for _, member := range members(resources, aspect) {
 				if known[member.PhysicalID] {
 					continue
@@ -154,29 +173,40 @@ func updateStack(driver InfraDriver, choose func(*Run) (*Deployment, error)) act
 	})
 }
 
-// readTarget learns what the VNF consists of now.
+// readTarget learns what the VNF consists of now. From here on the instance says so, even if the operation is given up later.
 func (p *planner) readTarget(ctx context.Context, run *Run) (Result, error) {
-	deployment, err := target(run)
+	return p.adopt(ctx, run, target)
+}
+
+// readFormer learns what the VNF consists of after it went back to what it was: servers may have been made anew.
+func (p *planner) readFormer(ctx context.Context, run *Run) (Result, error) {
+	return p.adopt(ctx, run, former)
+}
+
+func (p *planner) adopt(ctx context.Context, run *Run, choose func(*Run) (*Deployment, error)) (Result, error) {
+	var planned changePlan
+	if err := run.Output(stepPlan, &planned); err != nil {
+		return Result{}, err
+	}
+	deployment, err := choose(run)
 	if err != nil {
 		return Result{}, err
 	}
-	return p.read(ctx, run, deployment)
+	info, err := p.read(ctx, run, deployment, planned.FormerInfo)
+	if err != nil {
+		return Result{}, err
+	}
+	run.Deployment = deployment
+	run.Instance.InstantiatedVnfInfo, run.instanceChanged = info, true
+	return Done(nil), nil
 }
 
 func finishChange(run *Run) error {
-	deployment, err := target(run)
-	if err != nil {
+	var planned changePlan
+	if err := run.Output(stepPlan, &planned); err != nil {
 		return err
 	}
-	deployment.StackID = run.Deployment.StackID // that of a VNF healed as a whole is new
-	info := &InstantiatedVnfInfo{}
-	if err := run.Output(stepReadResources, info); err != nil {
-		return err
-	}
-	before := run.Instance.InstantiatedVnfInfo
-	run.Operation.ResourceChanges = resourceChanges(before, info)
-	run.Instance.InstantiatedVnfInfo = info
-	run.Deployment = deployment
+	run.Operation.ResourceChanges = resourceChanges(planned.FormerInfo, run.Instance.InstantiatedVnfInfo)
 	return nil
 }
 

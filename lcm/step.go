@@ -22,6 +22,7 @@ type Result struct {
 	after  time.Duration
 	output any
 	detail string
+	state  any // what the next call finds in Run.stepState
 }
 
 // Done says that the step is finished. The output (nil: none) is stored as JSON and read by later steps with [Run.Output].
@@ -37,7 +38,7 @@ func WaitFor(d time.Duration, detail string) Result {
 }
 
 // Run is one attempt to carry an operation on: the operation with everything that its steps read and change. What a step
-// changes in Instance and Deployment is committed together with the step.
+// changes in Deployment, and in Instance if it sets instanceChanged, is committed together with the step.
 type Run struct {
 	Number     int64 // the fencing token: only the newest run of an operation can write
 	Operation  *Operation
@@ -45,8 +46,10 @@ type Run struct {
 	Request    json.RawMessage // the client's request with its secrets
 	Deployment *Deployment     // what the instance has in a VIM; nil if nothing
 
-	cancel    atomic.Pointer[CancelMode] // nil: no cancellation was asked for
-	stepBegan time.Time                  // when the current step was first called since the operation entered its state
+	cancel          atomic.Pointer[CancelMode] // nil: no cancellation was asked for
+	stepBegan       time.Time                  // when the current step was first called since the operation entered its state
+	stepState       json.RawMessage            // what the former call of the current step has kept
+	instanceChanged bool                       // whether the step has changed Instance
 }
 
 // Output reads what the step of that name has stored into the value that into points at.

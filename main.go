@@ -22,6 +22,7 @@ import (
 	"vnfm/lcm"
 	"vnfm/lcm/heat"
 	"vnfm/lcm/heat/heattest"
+	"vnfm/mgmtdriver/external"
 	"vnfm/samples"
 	"vnfm/samples/demo"
 	"vnfm/server"
@@ -252,13 +253,14 @@ type serveFlags struct {
 	databaseFlags
 	logFlags
 	simFlags
-	Listen          string        `default:"127.0.0.1:9890" env:"VNFM_LISTEN" help:"Address of the API, a loopback address. Default: 127.0.0.1:9890."`
-	Workers         int           `default:"200" env:"VNFM_WORKERS" help:"Operations that this process carries out at once. Default: 200."`
-	MaxPackageBytes int64         `default:"17179869184" env:"VNFM_MAX_PACKAGE_BYTES" help:"Largest VNF package, in bytes. Default: 17179869184 (16 GiB)."`
-	PageSize        int           `default:"100" env:"VNFM_PAGE_SIZE" help:"Elements of a list in one answer. Default: 100."`
-	VimTimeout      time.Duration `default:"30s" env:"VNFM_VIM_TIMEOUT" help:"Time in which a VIM has to answer one call. Default: 30s."`
-	VimPatience     time.Duration `default:"5m" env:"VNFM_VIM_PATIENCE" help:"Time that a VIM may be out of reach before an operation fails. Default: 5m."`
-	StackTimeout    time.Duration `default:"60m" env:"VNFM_STACK_TIMEOUT" help:"Time in which Heat has to make a stack. Default: 60m."`
+	Listen          string            `default:"127.0.0.1:9890" env:"VNFM_LISTEN" help:"Address of the API, a loopback address. Default: 127.0.0.1:9890."`
+	Workers         int               `default:"200" env:"VNFM_WORKERS" help:"Operations that this process carries out at once. Default: 200."`
+	MaxPackageBytes int64             `default:"17179869184" env:"VNFM_MAX_PACKAGE_BYTES" help:"Largest VNF package, in bytes. Default: 17179869184 (16 GiB)."`
+	PageSize        int               `default:"100" env:"VNFM_PAGE_SIZE" help:"Elements of a list in one answer. Default: 100."`
+	VimTimeout      time.Duration     `default:"30s" env:"VNFM_VIM_TIMEOUT" help:"Time in which a VIM has to answer one call. Default: 30s."`
+	VimPatience     time.Duration     `default:"5m" env:"VNFM_VIM_PATIENCE" help:"Time that a VIM may be out of reach before an operation fails. Default: 5m."`
+	MgmtDriver      map[string]string `name:"mgmt-driver" env:"VNFM_MGMT_DRIVERS" mapsep:"," placeholder:"NAME=PROGRAM" help:"Management driver of that name as a program of its own, see docs/management-drivers.md; may be repeated, or given as a list with commas."`
+	StackTimeout    time.Duration     `default:"60m" env:"VNFM_STACK_TIMEOUT" help:"Time in which Heat has to make a stack. Default: 60m."`
 }
 
 type serveCommand struct {
@@ -288,6 +290,10 @@ func (f *serveFlags) serve(ctx context.Context, logger *slog.Logger, ready func(
 		return err
 	}
 	began := time.Now()
+	drivers, err := external.Start(ctx, f.MgmtDriver, external.Config{Logger: logger})
+	if err != nil {
+		return err
+	}
 	db, err := f.open(ctx)
 	if err != nil {
 		return err
@@ -297,10 +303,10 @@ func (f *serveFlags) serve(ctx context.Context, logger *slog.Logger, ready func(
 	driver := heat.New(heat.Config{Timeout: f.VimTimeout, StackTimeout: f.StackTimeout, Logger: logger})
 	limits := vnfpkg.DefaultLimits()
 	limits.ArchiveBytes = f.MaxPackageBytes
-	packages := vnfpkg.NewRegistry(db, db, limits, nil)
+	packages := vnfpkg.NewRegistry(db, db, limits, lcm.CheckDrivers(drivers))
 	vims := lcm.NewVimRegistry(db, driver)
-	manager := lcm.NewManager(db, db, packages, vims, driver)
-	engine := lcm.NewEngine(db, packages, vims, driver, lcm.EngineConfig{Patience: f.VimPatience, Logger: logger})
+	manager := lcm.NewManager(db, db, packages, vims, driver, drivers)
+	engine := lcm.NewEngine(db, packages, vims, driver, drivers, lcm.EngineConfig{Patience: f.VimPatience, Logger: logger})
 	workers, err := store.NewWorkers(db.Store, engine, packages, store.WorkersConfig{MaxWorkers: f.Workers, Logger: logger})
 	if err != nil {
 		return err

@@ -245,6 +245,22 @@ func (c *cluster) create(p *process, vnfdID string) string {
 // onboard brings a package in, and returns the id of its VNFD.
 func (c *cluster) onboard(p *process, source fs.FS) string {
 	p.t.Helper()
+	info := p.onboard(source)
+	if info.OnboardingFailureDetails != nil {
+		p.t.Fatalf("onboarding: %s", info.OnboardingFailureDetails.Detail)
+	}
+	return info.VnfdID
+}
+
+// packageInfo is what is read of a VNF package.
+type packageInfo struct {
+	OnboardingState, VnfdID  string
+	OnboardingFailureDetails *struct{ Detail string }
+}
+
+// onboard uploads the package of a source tree and waits for the verdict.
+func (p *process) onboard(source fs.FS) packageInfo {
+	p.t.Helper()
 	var csar bytes.Buffer
 	if err := vnfpkg.BuildFS(p.t.Context(), source, &csar); err != nil {
 		p.t.Fatal(err)
@@ -253,18 +269,12 @@ func (c *cluster) onboard(p *process, source fs.FS) string {
 	if response := p.send(http.MethodPut, pkg+"/package_content", "application/zip", &csar, nil); response.StatusCode != http.StatusAccepted {
 		p.t.Fatalf("upload: %s", response.Status)
 	}
-	var info struct {
-		OnboardingState, VnfdID  string
-		OnboardingFailureDetails json.RawMessage
-	}
+	var info packageInfo
 	p.until("onboarded", func() bool {
 		p.call(http.MethodGet, pkg, nil, &info)
-		if info.OnboardingFailureDetails != nil {
-			p.t.Fatalf("onboarding: %s", info.OnboardingFailureDetails)
-		}
-		return info.OnboardingState == "ONBOARDED"
+		return info.OnboardingFailureDetails != nil || info.OnboardingState == "ONBOARDED"
 	})
-	return info.VnfdID
+	return info
 }
 
 // link is a network of the cloud with the connection points that are on it.

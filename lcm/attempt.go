@@ -1,7 +1,6 @@
 package lcm
 
 import (
-	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -60,6 +59,12 @@ func (a *attempt) forward(ctx context.Context) (*time.Duration, error) {
 // each does steps in their order. If they are not all done after that, moved is false and the run ends.
 func (a *attempt) each(ctx context.Context, steps []Step) (moved bool, again *time.Duration, err error) {
 	for i := range steps {
+		if a.record(steps[i].Name).State == StepUndoing {
+			// A rollback of it has failed halfway; the next one has to begin at its beginning.
+			if err := a.clear(ctx, &steps[i]); err != nil {
+				return false, nil, err
+			}
+		}
 		if moved, again, err := a.take(ctx, steps[i].Name, steps[i].Do); !moved {
 			return false, again, err
 		}
@@ -80,24 +85,32 @@ func (a *attempt) backward(ctx context.Context) (*time.Duration, error) {
 	return nil, a.move(ctx, EventSucceed, nil)
 }
 
-// undo takes one step back, after which it and the steps that undid it are as if they had never been.
+// undo takes one step back.
 func (a *attempt) undo(ctx context.Context, step *Step) (moved bool, again *time.Duration, err error) {
 	// From here on a retry has to do the step again, even if not all of it has been undone.
-	a.record(step.Name).State = StepUndoing
-	if err := a.commit(ctx, Commit{Steps: []StepRecord{*a.record(step.Name)}}); err != nil {
-		return false, nil, err
+	if record := a.record(step.Name); record.State != StepUndoing {
+		record.State = StepUndoing
+		if err := a.commit(ctx, Commit{Steps: []StepRecord{*record}}); err != nil {
+			return false, nil, err
+		}
 	}
-	undone := []StepRecord{}
 	for i := range step.Undo {
-		name := step.Name + "/" + step.Undo[i].Name
-		if moved, again, err := a.take(ctx, name, step.Undo[i].Do); !moved {
+		if moved, again, err := a.take(ctx, step.Name+"/"+step.Undo[i].Name, step.Undo[i].Do); !moved {
 			return false, again, err
 		}
-		undone = append(undone, *a.reset(name))
 	}
-	undone = append(undone, *a.reset(step.Name))
-	err = a.commit(ctx, Commit{Deployment: true, Steps: undone})
+	err = a.clear(ctx, step)
 	return err == nil, nil, err
+}
+
+// clear makes a step and those that undo it as if they had never been.
+func (a *attempt) clear(ctx context.Context, step *Step) error {
+	cleared := []StepRecord{}
+	for i := range step.Undo {
+		cleared = append(cleared, *a.reset(step.Name + "/" + step.Undo[i].Name))
+	}
+	cleared = append(cleared, *a.reset(step.Name))
+	return a.commit(ctx, Commit{Deployment: true, Steps: cleared})
 }
 
 // take does a step that is not done yet. If it is not done after that, moved is false and the run ends.
@@ -140,22 +153,6 @@ func (a *attempt) record(name string) *StepRecord {
 	operation.Steps = append(operation.Steps, StepRecord{Name: name, State: StepPending})
 	return &operation.Steps[len(operation.Steps)-1]
 }
-
-// progress is what the engine remembers, in place of the output, of a step that is not done.
-type progress struct {
-	TroubleSince time.Time       `json:"troubleSince,omitzero"` // since when the step cannot go on
-	State        json.RawMessage `json:"state,omitempty"`       // what the step keeps between its calls
-}
-
-func progressOf(record *StepRecord) progress {
-	var p progress
-	if json.Unmarshal(record.Output, &p) != nil {
-		return progress{}
-	}
-	return p
-}
-
-func (p progress) keep(record *StepRecord) { record.Output, _ = json.Marshal(p) } // a time.Time and a valid document always marshal
 
 // perform calls an action until it is done, fails for good, or has to be waited for longer than this run lasts; in that case
 // it returns the time to wait.
@@ -252,31 +249,6 @@ func (a *attempt) worthRepeating(record *StepRecord, err error) bool {
 		p.keep(record)
 	}
 	return time.Since(p.TroubleSince) < patience
-}
-
-// waits notes what a step waits for. What it keeps for its next call is committed at once, since it may be the handle of work that
-// goes on elsewhere.
-func (a *attempt) waits(ctx context.Context, record *StepRecord, result Result) error {
-	p := progress{}
-	if result.state != nil {
-		state, err := json.Marshal(result.state)
-		if err != nil {
-			return &Failure{Title: "Internal error", Status: http.StatusInternalServerError, Detail: "keep state of step " + record.Name + ": " + err.Error()}
-		}
-		p.State = state
-	}
-	record.Detail = result.detail
-	changed := !bytes.Equal(p.State, progressOf(record).State)
-	p.keep(record)
-	if !changed {
-		return nil
-	}
-	err := a.commit(ctx, Commit{Deployment: true, Steps: []StepRecord{*record}})
-	if err != nil && !errors.Is(err, ErrSuperseded) {
-		a.log.Warn("state of a step is not stored yet", "step", record.Name, "error", err)
-		return nil
-	}
-	return err
 }
 
 // final reports whether err is an answer that repeating the question will not change.
@@ -413,7 +385,7 @@ func ProblemOf(err error) *Problem {
 	case errors.As(err, &rejected):
 		problem.Title, problem.Status = "VIM refused the request", rejected.Status
 	case errors.As(err, &unavailable):
-		problem.Title, problem.Status = "VIM out of reach", http.StatusServiceUnavailable
+		problem.Title, problem.Status = "Out of reach", http.StatusServiceUnavailable
 	}
 	return problem
 }

@@ -12,7 +12,7 @@
 //
 // In order of use:
 //
-//	manager := lcm.NewManager(store, packages, vims, driver)
+//	manager := lcm.NewManager(store, store, packages, vims, driver, drivers)
 //	instance, err := manager.CreateInstance(ctx, lcm.CreateRequest{VnfdID: id})
 //	operation, err := manager.Instantiate(ctx, instance.ID, request)
 //	// in a worker, any number of times, in any process:

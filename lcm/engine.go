@@ -10,6 +10,8 @@ import (
 	"time"
 
 	"github.com/google/uuid"
+
+	"vnfm/mgmtdriver"
 )
 
 // EngineConfig are the times of an [Engine]; the zero value of each means its default.
@@ -51,17 +53,21 @@ type Engine struct {
 	store  RunStore
 	vims   *VimRegistry
 	active sync.Map // the leases of the operations that are run here, by id
+	hooks  *hooks
 	plans  map[OperationType]func(context.Context, *Run) (plan, error)
 	config EngineConfig
 }
 
 // NewEngine returns an engine for all operation types.
-func NewEngine(store RunStore, packages PackageSource, vims *VimRegistry, driver InfraDriver, config EngineConfig) *Engine {
+func NewEngine(
+	store RunStore, packages PackageSource, vims *VimRegistry, driver InfraDriver, drivers mgmtdriver.Drivers, config EngineConfig,
+) *Engine {
 	config.setDefaults()
 	planner := &planner{packages: packages, vims: vims, driver: driver}
 	return &Engine{
 		store:  store,
 		vims:   vims,
+		hooks:  &hooks{packages: packages, drivers: drivers, infra: driver, log: config.Logger},
 		config: config,
 		plans: map[OperationType]func(context.Context, *Run) (plan, error){
 			OpInstantiate:   always(instantiation(planner)),
@@ -117,6 +123,9 @@ func (e *Engine) Run(ctx context.Context, id uuid.UUID) (*time.Duration, error) 
 		return nil, fmt.Errorf("operation %s is of type %s, which this version does not know", id, run.Operation.Type)
 	}
 	plan, err := choose(working, run)
+	if err == nil {
+		plan, err = e.hooks.weave(working, run, plan)
+	}
 	if err != nil {
 		return nil, fmt.Errorf("operation %s: %w", id, err)
 	}

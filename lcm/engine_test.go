@@ -17,6 +17,7 @@ import (
 	"vnfm/lcm"
 	"vnfm/lcm/heat"
 	"vnfm/lcm/heat/heattest"
+	"vnfm/mgmtdriver"
 	"vnfm/samples"
 	"vnfm/store/storetest"
 	"vnfm/vnfpkg"
@@ -30,15 +31,21 @@ type bench struct {
 	driver   *heat.Driver
 	packages *vnfpkg.Registry
 	vims     *lcm.VimRegistry
+	drivers  mgmtdriver.Drivers
 	manager  *lcm.Manager
 }
 
 func setup(t *testing.T) *bench {
 	t.Helper()
-	b := &bench{t: t, db: storetest.New(t), cloud: heattest.Start(t, heattest.Options{}), driver: heat.New(heat.Config{})}
-	b.packages = vnfpkg.NewRegistry(b.db, b.db, vnfpkg.DefaultLimits(), nil)
+	return setupWith(t, nil)
+}
+
+func setupWith(t *testing.T, drivers mgmtdriver.Drivers) *bench {
+	t.Helper()
+	b := &bench{t: t, drivers: drivers, db: storetest.New(t), cloud: heattest.Start(t, heattest.Options{}), driver: heat.New(heat.Config{})}
+	b.packages = vnfpkg.NewRegistry(b.db, b.db, vnfpkg.DefaultLimits(), lcm.CheckDrivers(drivers))
 	b.vims = lcm.NewVimRegistry(b.db, b.driver)
-	b.manager = lcm.NewManager(b.db, b.db, b.packages, b.vims, b.driver)
+	b.manager = lcm.NewManager(b.db, b.db, b.packages, b.vims, b.driver, b.drivers)
 	account := b.cloud.Account()
 	_, err := b.vims.Register(t.Context(), &lcm.Vim{
 		Name: "cloud", Type: "openstack", AuthURL: b.cloud.AuthURL(), IsDefault: true,
@@ -55,7 +62,7 @@ func setup(t *testing.T) *bench {
 var quick = lcm.EngineConfig{Lease: 300 * time.Millisecond, Patience: 200 * time.Millisecond, Logger: slog.New(slog.DiscardHandler)}
 
 func (b *bench) engine(runs lcm.RunStore) *lcm.Engine {
-	return lcm.NewEngine(runs, b.packages, b.vims, b.driver, quick)
+	return lcm.NewEngine(runs, b.packages, b.vims, b.driver, b.drivers, quick)
 }
 
 // instance onboards the sample package and creates an instance of it.

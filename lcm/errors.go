@@ -3,6 +3,7 @@ package lcm
 import (
 	"errors"
 	"fmt"
+	"strings"
 )
 
 // InvalidRequest says that a request is wrong in itself; the client gets 400.
@@ -77,4 +78,16 @@ func withAttribute(attribute, detail string) string {
 func isNotFound(err error) bool {
 	var notFound *NotFound
 	return errors.As(err, &notFound)
+}
+
+// MaxWords bounds, in bytes, what of a peer's words is kept.
+const MaxWords = 4000
+
+// Legible returns a peer's words as a database and a client can take them: not endless, and without the NUL that PostgreSQL refuses.
+func Legible(words string) string {
+	words = strings.ReplaceAll(words, "\x00", "")
+	if len(words) > MaxWords {
+		words = strings.ToValidUTF8(words[:MaxWords], "") + " …"
+	}
+	return words
 }

@@ -69,7 +69,7 @@ func healing(planner *planner) func(context.Context, *Run) (plan, error) {
 			return wanted, err
 		})}},
 		steps: []Step{
-			{Name: "delete_stack", Do: deleteStack(driver)},
+			{Name: stepDeleteStack, Do: deleteStack(driver)},
 			{Name: stepCreateStack, Do: createAgain(driver)},
 			{Name: "await_stack", Do: awaitStack(driver, stepCreateStack)},
 			{Name: stepReadResources, Do: planner.readTarget},
@@ -127,17 +127,26 @@ func includesStorage(request *HealRequest) bool {
 	return !ok || !strings.EqualFold(fmt.Sprint(value), "false")
 }
 
-// deleteStack deletes the stack and waits until it is gone; what it was made from is kept.
+// deleteStack deletes the stack and waits until it is gone. What it was made from is kept, so that the VNF can be healed or terminated
+// again if the operation is given up later; until then the instance says that it has no resources. The output describes the VNF as it
+// was.
 func deleteStack(driver InfraDriver) action {
 	remove := removeStack(driver)
 	return func(ctx context.Context, run *Run) (Result, error) {
-		kept := *run.Deployment
+		kept := run.Deployment
 		result, err := remove(ctx, run)
-		kept.StackID = ""
-		if run.Deployment == nil {
-			run.Deployment = &kept
+		if err != nil || result.again {
+			return result, err
 		}
-		return result, err
+		if kept != nil {
+			kept.StackID = ""
+			run.Deployment = kept
+		}
+		was := run.Instance.InstantiatedVnfInfo
+		if was != nil {
+			run.Instance.InstantiatedVnfInfo, run.instanceChanged = was.withoutResources(), true
+		}
+		return Done(was), nil
 	}
 }
 

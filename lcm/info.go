@@ -281,6 +281,19 @@ func protocolInfo(data VnfExtCpData) []CpProtocolInfo {
 	return infos
 }
 
+// withoutResources describes a VNF whose resources are gone.
+func (info *InstantiatedVnfInfo) withoutResources() *InstantiatedVnfInfo {
+	return &InstantiatedVnfInfo{
+		FlavourID:            info.FlavourID,
+		InstantiationLevelID: info.InstantiationLevelID,
+		VnfState:             Stopped,
+		ScaleStatus:          info.ScaleStatus,
+		ExtVirtualLinkInfo:   info.ExtVirtualLinkInfo,
+		LocalizationLanguage: info.LocalizationLanguage,
+		AdditionalParams:     info.AdditionalParams,
+	}
+}
+
 // stackOf is the innermost stack that holds a VNFC.
 func stackOf(vnfc VnfcResourceInfo) string {
 	id, _ := vnfc.Metadata["stack_id"].(string)

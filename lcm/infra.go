@@ -105,6 +105,8 @@ type InfraDriver interface {
 	Status(ctx context.Context, deployment *Deployment) (StackStatus, error)
 	// Resources lists all resources in the tree of stacks.
 	Resources(ctx context.Context, deployment *Deployment) ([]Resource, error)
+	// Attributes returns what the VIM tells of a resource, in the words of its API; nil if there is no such resource.
+	Attributes(ctx context.Context, deployment *Deployment, resource Resource) (map[string]any, error)
 	// Power starts to bring a server to a state, and reports whether it is there. *[Rejected] with status 404 if there is no such
 	// server, *[Failure] if it is in a state from which it is neither started nor stopped.
 	Power(ctx context.Context, deployment *Deployment, serverID string, to VnfState) (bool, error)

@@ -15,6 +15,7 @@ import (
 // Names of steps that are referred to elsewhere.
 const (
 	stepCreateStack   = "create_stack"
+	stepDeleteStack   = "delete_stack"
 	stepReadResources = "read_resources"
 )
 
@@ -116,7 +117,7 @@ func instantiation(planner *planner) plan {
 	return plan{
 		prepare: []Step{{Name: stepPlan, Do: planner.planStep, Undo: []Step{{Name: "forget", Do: forgetDeployment}}}},
 		steps: []Step{
-			{Name: stepCreateStack, Do: createStack(planner.driver), Undo: []Step{{Name: "delete_stack", Do: removeStack(planner.driver)}}},
+			{Name: stepCreateStack, Do: createStack(planner.driver), Undo: []Step{{Name: stepDeleteStack, Do: removeStack(planner.driver)}}},
 			{Name: "await_stack", Do: awaitStack(planner.driver, stepCreateStack)},
 			{Name: stepReadResources, Do: planner.readResources},
 		},

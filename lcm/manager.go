@@ -4,9 +4,11 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"log/slog"
 
 	"github.com/google/uuid"
 
+	"vnfm/mgmtdriver"
 	"vnfm/vnfpkg"
 )
 
@@ -26,15 +28,19 @@ type Manager struct {
 	operations OperationStore
 	packages   PackageSource
 	planner    *planner
+	hooks      *hooks
 }
 
-// NewManager returns a manager that plans deployments with driver.
-func NewManager(instances InstanceStore, operations OperationStore, packages PackageSource, vims *VimRegistry, driver InfraDriver) *Manager {
+// NewManager returns a manager that plans deployments with driver, and lets the management drivers check requests.
+func NewManager(
+	instances InstanceStore, operations OperationStore, packages PackageSource, vims *VimRegistry, driver InfraDriver, drivers mgmtdriver.Drivers,
+) *Manager {
 	return &Manager{
 		instances:  instances,
 		operations: operations,
 		packages:   packages,
 		planner:    &planner{packages: packages, vims: vims, driver: driver},
+		hooks:      &hooks{packages: packages, drivers: drivers, infra: driver, log: slog.Default()},
 	}
 }
 
@@ -133,6 +139,9 @@ func (m *Manager) startIf(ctx context.Context, instance *VnfInstance, kind Opera
 	}
 	if kind == OpModifyInfo {
 		operation.State = StateProcessing // nothing is to be granted, SOL003 5.4.3.3.4
+	}
+	if err := m.hooks.check(ctx, instance, operation, params); err != nil {
+		return nil, err
 	}
 	if err := m.operations.StartOperation(ctx, operation, params, required); err != nil {
 		return nil, err

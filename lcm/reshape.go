@@ -65,18 +65,22 @@ func (p *planner) planChange(compute func(context.Context, *Run) (*change, error
 			return Result{}, err
 		}
 		next.StackID, next.VimConnectionInfo = run.Deployment.StackID, run.Deployment.VimConnectionInfo
-		// Heat reads the definition of what it replaces from the files of the update.
-		files := maps.Clone(run.Deployment.Files)
-		if files == nil {
-			files = map[string]string{}
-		}
-		maps.Copy(files, next.Files)
-		next.Files = files
+		// Heat reads the definition of what it replaces from the files of the update, there and back.
+		back := *run.Deployment
+		next.Files, back.Files = joined(back.Files, next.Files), joined(next.Files, back.Files)
 		return Done(changePlan{
 			Target: next, Unhealthy: wanted.unhealthy, Reason: wanted.reason,
-			Former: run.Deployment, FormerInfo: run.Instance.InstantiatedVnfInfo,
+			Former: &back, FormerInfo: run.Instance.InstantiatedVnfInfo,
 		}), nil
 	}
+}
+
+// joined are the files of both, with the content of those that win.
+func joined(files, win map[string]string) map[string]string {
+	all := map[string]string{}
+	maps.Copy(all, files)
+	maps.Copy(all, win)
+	return all
 }
 
 // former is the deployment that the VNF has had before the operation, target the one that it is to have. Both are the stack that

@@ -17,7 +17,11 @@ import (
 // instantiated is an instance that runs.
 func (b *bench) instantiated() *lcm.VnfInstance {
 	b.t.Helper()
-	instance := b.instance()
+	return b.instantiate(b.instance())
+}
+
+func (b *bench) instantiate(instance *lcm.VnfInstance) *lcm.VnfInstance {
+	b.t.Helper()
 	operation, err := b.manager.Instantiate(b.t.Context(), instance.ID, b.request())
 	if err != nil {
 		b.t.Fatal(err)

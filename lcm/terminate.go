@@ -32,7 +32,7 @@ func termination(driver InfraDriver) plan {
 	return plan{
 		steps: []Step{
 			{Name: "graceful_period", Do: gracefulPeriod},
-			{Name: "delete_stack", Do: removeStack(driver)},
+			{Name: stepDeleteStack, Do: deleteStack(driver)},
 		},
 		finish: finishTermination,
 	}
@@ -51,8 +51,13 @@ func gracefulPeriod(_ context.Context, run *Run) (Result, error) {
 }
 
 func finishTermination(run *Run) error {
+	var was *InstantiatedVnfInfo
+	if err := run.Output(stepDeleteStack, &was); err != nil {
+		return err
+	}
+	run.Operation.ResourceChanges = resourceChanges(was, nil)
+	run.Deployment = nil
 	instance := run.Instance
-	run.Operation.ResourceChanges = resourceChanges(instance.InstantiatedVnfInfo, nil)
 	instance.InstantiationState = NotInstantiated
 	instance.InstantiatedVnfInfo = nil
 	instance.VimConnectionInfo = nil

@@ -49,9 +49,9 @@ func setupOn(t *testing.T, content func(vnfpkg.ContentStore) vnfpkg.ContentStore
 	}
 	driver := heat.New(heat.Config{})
 	b := &bench{t: t, client: servertest.Client(t), cloud: heattest.Start(t, heattest.Options{})}
-	b.packages = vnfpkg.NewRegistry(db, contents, vnfpkg.DefaultLimits(), nil)
+	b.packages = vnfpkg.NewRegistry(db, contents, vnfpkg.DefaultLimits(), lcm.CheckDrivers(nil))
 	vims := lcm.NewVimRegistry(db, driver)
-	manager := lcm.NewManager(db, db, b.packages, vims, driver)
+	manager := lcm.NewManager(db, db, b.packages, vims, driver, nil)
 	var err error
 	b.server, err = server.New(server.Config{
 		Instances: manager, Operations: manager, Vims: vims, Packages: b.packages, Ready: db.Ready, PageSize: 3,

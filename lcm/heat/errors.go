@@ -69,17 +69,5 @@ func explanation(body []byte) string {
 	if json.Unmarshal(body, &answer) != nil {
 		return ""
 	}
-	return legible(cmp.Or(strings.TrimSpace(answer.Error.Message), strings.TrimSpace(answer.Explanation)))
-}
-
-// maxWords bounds, in bytes, what of a peer's words is kept.
-const maxWords = 4000
-
-// legible returns a peer's words as a database and a client can take them: not endless, and without the NUL that PostgreSQL refuses.
-func legible(words string) string {
-	words = strings.ReplaceAll(words, "\x00", "")
-	if len(words) > maxWords {
-		words = strings.ToValidUTF8(words[:maxWords], "") + " …"
-	}
-	return words
+	return lcm.Legible(cmp.Or(strings.TrimSpace(answer.Error.Message), strings.TrimSpace(answer.Explanation)))
 }

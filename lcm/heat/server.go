@@ -32,7 +32,7 @@ func (d *Driver) Power(ctx context.Context, deployment *lcm.Deployment, serverID
 	switch state := serverStates[server.Status]; {
 	case server.Status == "ERROR":
 		return false, &lcm.Failure{Title: "Server is broken", Status: http.StatusConflict,
-			Detail: "server " + serverID + " is in state ERROR: " + cmp.Or(legible(server.Fault.Message), "Nova gives no reason")}
+			Detail: "server " + serverID + " is in state ERROR: " + cmp.Or(lcm.Legible(server.Fault.Message), "Nova gives no reason")}
 	case server.TaskState != nil:
 		return false, nil
 	case state == to:

@@ -177,7 +177,7 @@ func (d *Driver) Status(ctx context.Context, deployment *lcm.Deployment) (lcm.St
 	action, phase := split(found.Status)
 	status := lcm.StackStatus{ID: known.StackID, Action: action, Phase: phase}
 	if phase == lcm.StackFailed {
-		status.Reason = legible(found.Reason) + d.failures(ctx, &known)
+		status.Reason = lcm.Legible(found.Reason) + d.failures(ctx, &known)
 	}
 	return status, nil
 }
@@ -204,11 +204,11 @@ func (d *Driver) failures(ctx context.Context, deployment *lcm.Deployment) strin
 			continue
 		}
 		fmt.Fprintf(&told, "; resource %s (%s) is %s: %s", resource.Name, resource.Type, resource.Status, resource.Reason)
-		if told.Len() > maxWords {
+		if told.Len() > lcm.MaxWords {
 			break
 		}
 	}
-	return legible(told.String())
+	return lcm.Legible(told.String())
 }
 
 // Delete implements [lcm.InfraDriver].
@@ -298,4 +298,20 @@ func (d *Driver) MarkUnhealthy(ctx context.Context, deployment *lcm.Deployment, 
 		return nil
 	}
 	return err
+}
+
+// Attributes implements [lcm.InfraDriver].
+func (d *Driver) Attributes(ctx context.Context, deployment *lcm.Deployment, resource lcm.Resource) (map[string]any, error) {
+	var answer struct {
+		Resource struct {
+			Attributes map[string]any `json:"attributes"`
+		} `json:"resource"`
+	}
+	err := d.do(ctx, deployment.Vim, heatService, call{
+		method: http.MethodGet, path: []string{"stacks", resource.StackName, resource.StackID, "resources", resource.Name}, ok: []int{http.StatusOK},
+	}, &answer)
+	if refusedWith(err, http.StatusNotFound) {
+		return nil, nil
+	}
+	return answer.Resource.Attributes, err
 }

@@ -245,10 +245,10 @@ func TestStackThatNeverWas(t *testing.T) {
 
 func TestWordsOfAPeerAreBounded(t *testing.T) {
 	t.Parallel()
-	if words := legible("a\x00b"); words != "ab" {
+	if words := lcm.Legible("a\x00b"); words != "ab" {
 		t.Errorf("%q", words)
 	}
-	if words := legible(strings.Repeat("ä", maxWords)); len(words) > maxWords+10 || !utf8.ValidString(words) {
+	if words := lcm.Legible(strings.Repeat("ä", lcm.MaxWords)); len(words) > lcm.MaxWords+10 || !utf8.ValidString(words) {
 		t.Errorf("%d bytes, valid: %t", len(words), utf8.ValidString(words))
 	}
 }

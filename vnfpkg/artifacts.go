@@ -13,8 +13,8 @@ import (
 	"strings"
 )
 
-// newHash returns the hash function of an algorithm's name (SOL004 4.3.2) and its name in the usual spelling; nil if unknown.
-func newHash(algorithm string) (hash.Hash, string) {
+// NewHash returns the hash function of an algorithm's name (SOL004 4.3.2) and its name in the usual spelling; nil if unknown.
+func NewHash(algorithm string) (hash.Hash, string) {
 	switch strings.ReplaceAll(strings.ToUpper(algorithm), "-", "") {
 	case "SHA224":
 		return sha256.New224(), "SHA-224"
@@ -51,7 +51,7 @@ func (c *CSAR) verify(ctx context.Context, blocks []block, p *problems) ([]Artif
 			p.add(b.invalid("an artifact needs all of Source (or Name), Algorithm and Hash"))
 			continue
 		}
-		hasher, algorithm := newHash(algorithm)
+		hasher, algorithm := NewHash(algorithm)
 		if hasher == nil {
 			p.add(b.invalid("the algorithm %q of %s is not SHA-224, SHA-256, SHA-384 or SHA-512", b.first("Algorithm"), name))
 			continue

@@ -209,7 +209,7 @@ func (b *builder) hash(ctx context.Context, name string) (string, error) {
 		return "", fmt.Errorf("read source tree: %w", err)
 	}
 	defer content.Close()
-	hasher, _ := newHash("SHA-256")
+	hasher, _ := NewHash("SHA-256")
 	if _, err := io.Copy(hasher, &contextReader{ctx, content}); err != nil {
 		return "", fmt.Errorf("read %s: %w", name, err)
 	}

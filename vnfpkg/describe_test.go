@@ -248,6 +248,7 @@ func TestDescribeNamesFileLineAndReason(t *testing.T) {
 		{"default level that does not exist", simple, "default_level: instantiation_level_1", "default_level: x", simple, 0, `default_level "x"`},
 		{"level of an aspect that does not exist", simple, "scale_info: { master_instance:", "scale_info: { none:", simple, 0, `no scaling aspect "none"`},
 		{"scale level above the maximum", simple, "{ scale_level: 2", "{ scale_level: 3", simple, 0, "above its maximum 2"},
+		{"endless scaling", simple, "max_scale_level: 2", "max_scale_level: 2000000000", simple, 0, "max_scale_level is 2000000000, more than 1000"},
 		{"target that does not exist", simple, "targets: [ masterNode ]", "targets: [ none ]", simple, 0, `no node template or group "none"`},
 		{"VDU levels without levels", simple, "type: tosca.policies.nfv.InstantiationLevels", "type: tosca.policies.nfv.VduInstantiationLevels", simple, 0, "needs a policy of type"},
 		{"VDU level that does not exist", simple, "    - levels:", vduLevels, simple, 0, `level "none" is not one`},

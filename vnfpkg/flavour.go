@@ -44,6 +44,39 @@ func (f *Flavour) Storage(name string) (Storage, bool) {
 	return find(f.Storages, func(s Storage) bool { return s.Name == name })
 }
 
+// PackageImage is a software image that a package brings with it, as a file or as a URL.
+type PackageImage struct {
+	Image
+	Nodes []string // the VDUs and storages made from it, in the order of the VNFD
+}
+
+// Images returns the software images that the flavour brings with it, each one once. Those that have no artifact in the VNFD are not
+// among them: the VIM has to have them by name.
+func (f *Flavour) Images() []PackageImage {
+	var images []PackageImage
+	add := func(node string, image *Image) {
+		if image == nil || image.Path == "" {
+			return
+		}
+		i := slices.IndexFunc(images, func(known PackageImage) bool { return known.Image == *image })
+		if i < 0 {
+			i = len(images)
+			images = append(images, PackageImage{Image: *image})
+		}
+		images[i].Nodes = append(images[i].Nodes, node)
+	}
+	for _, vdu := range f.Vdus {
+		add(vdu.Name, vdu.Image)
+	}
+	for _, storage := range f.Storages {
+		add(storage.Name, storage.Image)
+	}
+	return images
+}
+
+// Remote tells whether the image is to be fetched from a URL.
+func (i Image) Remote() bool { return isURL(i.Path) }
+
 // Aspect returns the scaling aspect of that name.
 func (f *Flavour) Aspect(name string) (ScalingAspect, bool) {
 	return find(f.Aspects, func(a ScalingAspect) bool { return a.Name == name })

@@ -100,3 +100,19 @@ func TestCountsOfTheSample(t *testing.T) {
 		}
 	}
 }
+
+func TestImages(t *testing.T) {
+	t.Parallel()
+	image := vnfpkg.Image{Name: "os", Path: "Files/os.img", DiskFormat: "QCOW2"}
+	same, remote, there := image, image, image
+	remote.Path = "https://example.com/os.img"
+	there.Path = ""
+	flavour := vnfpkg.Flavour{
+		Vdus:     []vnfpkg.Vdu{{Name: "a", Image: &image}, {Name: "b", Image: &same}, {Name: "c", Image: &there}, {Name: "d"}},
+		Storages: []vnfpkg.Storage{{Name: "s", Image: &remote}},
+	}
+	want := []vnfpkg.PackageImage{{Image: image, Nodes: []string{"a", "b"}}, {Image: remote, Nodes: []string{"s"}}}
+	if diff := cmp.Diff(want, flavour.Images()); diff != "" {
+		t.Error(diff)
+	}
+}

@@ -15,6 +15,9 @@ type Limits struct {
 	Documents     int   // files of the VNFD, and files of a BaseHOT
 }
 
+// MaxScaleLevel bounds the max_scale_level of a scaling aspect, whose levels are counted one by one.
+const MaxScaleLevel = 1000
+
 // DefaultLimits allow packages with VM images of some 100 GiB.
 func DefaultLimits() Limits {
 	return Limits{

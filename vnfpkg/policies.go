@@ -34,11 +34,16 @@ func (t *topology) targets(policy node) []string {
 func (t *topology) scaling(f *Flavour) {
 	for _, policy := range t.policies(typeScalingAspects) {
 		for _, aspect := range t.property(policy, "aspects").named() {
+			maximum := t.integer(aspect.at("max_scale_level"), 0)
+			if maximum > MaxScaleLevel {
+				t.p.addf(aspect.value, "the scaling aspect %s: max_scale_level is %d, more than %d", aspect.name, maximum, MaxScaleLevel)
+				maximum = MaxScaleLevel
+			}
 			f.Aspects = append(f.Aspects, ScalingAspect{
 				Name:        aspect.name,
 				DisplayName: aspect.at("name").text(),
 				Description: aspect.at("description").text(),
-				MaxLevel:    t.integer(aspect.at("max_scale_level"), 0),
+				MaxLevel:    maximum,
 				StepDeltas:  aspect.at("step_deltas").texts(),
 			})
 		}

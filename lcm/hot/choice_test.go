@@ -51,30 +51,6 @@ func TestChooseFlavor(t *testing.T) {
 	}
 }
 
-func TestImages(t *testing.T) {
-	t.Parallel()
-	image := vnfpkg.Image{
-		Name: "os", Path: "Files/os.img", Checksum: vnfpkg.Checksum{Algorithm: "sha-512", Hash: "ab"}, DiskFormat: "QCOW2", ContainerFormat: "BARE",
-		MinDiskBytes: 1<<30 + 1, MinRAMBytes: 512 << 20, SizeBytes: 7,
-	}
-	same, remote, there := image, image, image
-	remote.Path = "https://example.com/os.img"
-	there.Path = ""
-	got := hot.Images(&vnfpkg.Flavour{
-		Vdus:     []vnfpkg.Vdu{{Name: "a", Image: &image}, {Name: "b", Image: &same}, {Name: "c", Image: &there}, {Name: "d"}},
-		Storages: []vnfpkg.Storage{{Name: "s", Image: &remote}},
-	})
-	want := hot.PackageImage{
-		Nodes: []string{"a", "b"}, Name: "os", Path: "Files/os.img", Checksum: image.Checksum, DiskFormat: "qcow2", ContainerFormat: "bare",
-		MinDiskGiB: 2, MinRAMMiB: 512, SizeBytes: 7,
-	}
-	second := want
-	second.Nodes, second.Path, second.URL = []string{"s"}, remote.Path, true
-	if diff := cmp.Diff([]hot.PackageImage{want, second}, got); diff != "" {
-		t.Error(diff)
-	}
-}
-
 // TestTranslateGroups looks at the sizes of groups for ways to count VDUs.
 func TestTranslateGroups(t *testing.T) {
 	t.Parallel()

@@ -5,7 +5,7 @@
 //		Flavour:     flavour,
 //		Instantiate: request,          // the networks and addresses of the external connection points
 //		ScaleLevels: levels,
-//		Images:      glanceIDs,        // of hot.Images(flavour), once they are uploaded
+//		Images:      glanceIDs,        // of flavour.Images(), once they are uploaded
 //		Flavors:     flavorNames,      // chosen with hot.ChooseFlavor, or granted
 //	})
 //

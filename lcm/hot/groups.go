@@ -7,9 +7,6 @@ import (
 	"vnfm/vnfpkg"
 )
 
-// maxScaleLevels bounds the levels that are looked at for an aspect.
-const maxScaleLevels = 1000
-
 // group is the VDUs that scale together, as members of an OS::Heat::AutoScalingGroup.
 type group struct {
 	aspect        string
@@ -46,10 +43,6 @@ func (t *translation) groups() []group {
 	for _, aspect := range t.Flavour.Aspects {
 		vdus := aspects[aspect.Name]
 		if len(vdus) == 0 {
-			continue
-		}
-		if aspect.MaxLevel > maxScaleLevels {
-			t.refuse(aspect.Name, "max_scale_level is %d, more than %d are not translated", aspect.MaxLevel, maxScaleLevels)
 			continue
 		}
 		if g, ok := t.group(aspect, vdus); ok {

@@ -38,7 +38,6 @@ func TestCheckRefuses(t *testing.T) {
 		{"a link that is a tree", "layer_protocols: [ ipv4 ] }\n        description: between", "layer_protocols: [ ipv4 ], flow_pattern: tree }\n        description: between", "inner", "flow_pattern"},
 		{"a security group", "policies:\n", "policies:\n    - closed: { type: tosca.policies.nfv.SecurityGroupRule, targets: [ worker_CP1 ] }\n", "closed", "SecurityGroupRule"},
 		{"a VDU in two placement rules", "policies:\n", "policies:\n    - apart: { type: tosca.policies.nfv.AntiAffinityRule, properties: { scope: nfvi_node }, targets: [ worker ] }\n", "worker", "several placement rules"},
-		{"endless scaling", "max_scale_level: 2", "max_scale_level: 2000000000", "workers", "max_scale_level"},
 	} {
 		t.Run(row.name, func(t *testing.T) {
 			t.Parallel()

@@ -43,6 +43,7 @@ type Cloud struct {
 	neutron  neutron
 	cinder   cinder
 	images   table[*image]
+	deleted  map[string]bool           // ids of deleted images, which Glance gives to no other
 	machines map[*machine][]netip.Addr // with the addresses they began with
 	builtin  map[string]bool           // ids of what New made
 }
@@ -62,7 +63,7 @@ func New(opts Options) (*Cloud, error) {
 	account.ProjectID = cmp.Or(account.ProjectID, newHexID())
 	c := &Cloud{
 		opts: opts, account: account, log: opts.Logger, timers: map[*time.Timer]struct{}{}, delays: opts.Delays, quota: opts.InstanceQuota,
-		kinds: newKinds(), template: templateKind(), tokens: map[string]time.Time{}, machines: map[*machine][]netip.Addr{}, builtin: map[string]bool{},
+		kinds: newKinds(), template: templateKind(), tokens: map[string]time.Time{}, machines: map[*machine][]netip.Addr{}, builtin: map[string]bool{}, deleted: map[string]bool{},
 	}
 	if c.log == nil {
 		c.log = slog.New(slog.DiscardHandler)

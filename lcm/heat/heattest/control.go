@@ -1,6 +1,7 @@
 package heattest
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"net/http"
@@ -9,7 +10,7 @@ import (
 
 // ControlPath is where the control endpoint is. It needs no token: whoever reaches the simulator may steer it.
 //
-//	POST   /sim/faults           {"method": "GET", "path": "/stacks", "times": 1, "status": 503, "hang": false, "loseReply": false}
+//	POST   /sim/faults           {"method": "GET", "path": "/stacks", "times": 1, "status": 503, "hang": false, "loseReply": false, "delay": "2s"}
 //	DELETE /sim/faults           ends every fault
 //	POST   /sim/resource-faults  {"type": "OS::Nova::Server", "name": "", "stack": "", "action": "CREATE", "times": 1, "reason": ""}
 //	PUT    /sim/delays           {"": {"create": "1s"}, "OS::Nova::Server": {"create": "10s", "update": "2s", "delete": "1s"}}
@@ -28,8 +29,13 @@ func (c *Cloud) controlRoutes() {
 		Status       int
 		Hang         bool
 		LoseReply    bool
+		Delay        string
 	}) (any, error) {
-		return nil, c.Inject(Fault(in))
+		delay, err := time.ParseDuration(cmp.Or(in.Delay, "0s"))
+		if err != nil {
+			return nil, err
+		}
+		return nil, c.Inject(Fault{in.Method, in.Path, in.Times, in.Status, in.Hang, in.LoseReply, delay})
 	})
 	control(c, "DELETE", "faults", func(*http.Request, none) (any, error) { c.ClearFaults(); return nil, nil })
 	control(c, "POST", "resource-faults", func(_ *http.Request, in ResourceFault) (any, error) { c.FailResource(in); return nil, nil })

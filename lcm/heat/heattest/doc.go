@@ -30,6 +30,7 @@
 //	cloud.Inject(heattest.Fault{Method: "GET", Path: `/orchestration/`, Times: 3, Status: 503})
 //	cloud.Inject(heattest.Fault{Method: "POST", Path: `/stacks$`, Times: 1, LoseReply: true})  // the stack is made, the answer is lost
 //	cloud.Inject(heattest.Fault{Path: `/compute/`, Times: 1, Hang: true})                      // no answer until the client gives up
+//	cloud.Inject(heattest.Fault{Method: "PUT", Path: `/file$`, Times: 1, Delay: time.Minute})  // a slow upload of an image
 //	cloud.FailResource(heattest.ResourceFault{Type: "OS::Nova::Server", Action: "CREATE", Times: 1, Reason: "Message: No valid host was found. ..."})
 //	cloud.SetInstanceQuota(2)                               // the third server: "Quota exceeded for instances"
 //	cloud.SetDown("orchestration", true)                    // connections are closed without an answer
@@ -45,6 +46,7 @@
 //	cloud.Leaks()                                              // the same without what New made; empty after a clean terminate
 //	cloud.DeleteServer(id)                                     // behind the stack's back
 //	cloud.DeleteStack(name)                                    // behind the back of whoever made it
+//	cloud.DeleteImage(id)                                      // the same with an image of Glance
 //
 // Machines. With Options.VMs every ACTIVE server is a reachable machine. The predefined subnets are then loopback networks (net0 is
 // 127.10.0.0/16 instead of 10.10.0.0/24, and so on), each address is reserved on this computer against other processes, and the machine

@@ -6,9 +6,10 @@ import (
 	"net/http"
 	"regexp"
 	"sync"
+	"time"
 )
 
-// Fault makes requests go wrong. Exactly one of Status, Hang and LoseReply says how; with none of them the connection is closed at once.
+// Fault makes requests go wrong. Exactly one of Status, Hang, LoseReply and Delay says how; with none of them the connection is closed at once.
 type Fault struct {
 	Method string // empty matches every method
 	Path   string // regular expression, matched anywhere in the path; empty matches every path
@@ -17,6 +18,7 @@ type Fault struct {
 	Hang   bool   // do not handle the request and do not answer until the client gives up
 	// LoseReply handles the request and closes the connection instead of answering.
 	LoseReply bool
+	Delay     time.Duration // handle the request after this time
 }
 
 // ResourceFault makes resources fail when their action begins; empty fields match everything.

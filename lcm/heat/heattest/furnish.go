@@ -21,6 +21,10 @@ func (c *Cloud) furnish() error {
 	}
 	for i, f := range c.opts.Flavors {
 		made := &flavor{id: strconv.Itoa(i + 1), name: f.Name, vcpus: f.VCPUs, ramMiB: f.RAMMiB, diskGiB: f.DiskGiB, public: true, rxtx: 1}
+		for key, value := range f.ExtraSpecs {
+			made.extra = orEmpty(made.extra)
+			made.extra[key] = value
+		}
 		c.nova.flavors.put(made.id, made)
 		c.builtin[made.id] = true
 	}
@@ -52,10 +56,16 @@ func (c *Cloud) fillDefaults() {
 		}
 	}
 	if c.opts.Flavors == nil {
-		c.opts.Flavors = []Flavor{{"m1.tiny", 1, 512, 1}, {"m1.small", 1, 2048, 20}, {"m1.medium", 2, 4096, 40}, {"m1.large", 4, 8192, 80}}
+		c.opts.Flavors = []Flavor{
+			{Name: "m1.tiny", VCPUs: 1, RAMMiB: 512, DiskGiB: 1}, {Name: "m1.small", VCPUs: 1, RAMMiB: 2048, DiskGiB: 20},
+			{Name: "m1.medium", VCPUs: 2, RAMMiB: 4096, DiskGiB: 40}, {Name: "m1.large", VCPUs: 4, RAMMiB: 8192, DiskGiB: 80},
+		}
 	}
 	if c.opts.Images == nil {
 		c.opts.Images = []Image{{Name: "cirros-0.5.2-x86_64-disk"}, {Name: "ubuntu"}}
+	}
+	if c.opts.ImportMethods == nil {
+		c.opts.ImportMethods = []string{"glance-direct", "web-download"}
 	}
 	if c.opts.Hosts == nil {
 		c.opts.Hosts = []string{"compute01", "compute02", "compute03"}

@@ -1,6 +1,7 @@
 package heattest
 
 import (
+	"context"
 	"crypto/md5"
 	"crypto/sha512"
 	"encoding/hex"
@@ -82,10 +83,11 @@ func (c *Cloud) imageRoutes() {
 	c.guarded("GET "+imagePrefix+"/v2/images", c.listImages)
 	c.guarded("POST "+imagePrefix+"/v2/images", c.createImage)
 	c.guarded("GET "+imagePrefix+"/v2/images/{id}", c.onImage(func(i *image) (*reply, error) { return ok(i.view(c)) }))
-	c.guarded("DELETE "+imagePrefix+"/v2/images/{id}", c.onImage(func(i *image) (*reply, error) {
-		c.images.drop(i.id)
-		return &reply{status: http.StatusNoContent}, nil
-	}))
+	c.guarded("DELETE "+imagePrefix+"/v2/images/{id}", c.onImage(c.deleteImage))
+	c.guarded("GET "+imagePrefix+"/v2/info/import", func(http.ResponseWriter, *http.Request) (*reply, error) {
+		return ok(object{"import-methods": object{"description": "Import methods available.", "type": "array", "value": c.opts.ImportMethods}})
+	})
+	c.guarded("POST "+imagePrefix+"/v2/images/{id}/import", c.importImage)
 	c.guarded("GET "+imagePrefix+"/v2/images/{id}/file", c.onImage(func(i *image) (*reply, error) {
 		if i.status != "active" || i.content == nil {
 			return &reply{status: http.StatusNoContent}, nil
@@ -117,7 +119,7 @@ func (c *Cloud) createImage(w http.ResponseWriter, r *http.Request) (*reply, err
 		return nil, glanceFailure(http.StatusBadRequest, "Malformed JSON in request body.")
 	}
 	if id := text(body, "id"); id != "" {
-		if _, taken := c.images.get(id); taken {
+		if _, taken := c.images.get(id); taken || c.deleted[id] {
 			return nil, glanceFailure(http.StatusConflict, "Image ID "+id+" already exists!")
 		}
 	}
@@ -178,7 +180,8 @@ func (c *Cloud) uploadImage(w http.ResponseWriter, r *http.Request) {
 			i, ok := c.images.get(r.PathValue("id"))
 			switch {
 			case !ok:
-				return nil, imageNotFound(r.PathValue("id"))
+				return nil, glanceFailure(http.StatusGone, "Image "+r.PathValue("id")+" could not be found after upload. "+
+					"The image may have been deleted during the upload.")
 			case fillErr != nil:
 				i.status = "queued"
 				return nil, glanceFailure(http.StatusBadRequest, "Error in store configuration or the upload was interrupted")
@@ -188,6 +191,84 @@ func (c *Cloud) uploadImage(w http.ResponseWriter, r *http.Request) {
 		}, w, r)
 	}
 	c.answer(w, r, rep, err)
+}
+
+func (c *Cloud) deleteImage(i *image) (*reply, error) {
+	if i.protected {
+		return nil, glanceFailure(http.StatusForbidden, "Image "+i.id+" is protected and cannot be deleted.")
+	}
+	c.images.drop(i.id)
+	c.deleted[i.id] = true
+	return &reply{status: http.StatusNoContent}, nil
+}
+
+// importImage knows the method web-download.
+func (c *Cloud) importImage(w http.ResponseWriter, r *http.Request) (*reply, error) {
+	i, found := c.images.get(r.PathValue("id"))
+	if !found {
+		return nil, imageNotFound(r.PathValue("id"))
+	}
+	body, err := decode(w, r)
+	method := child(body, "method")
+	switch name := text(method, "name"); {
+	case err != nil || name != "web-download":
+		return nil, glanceFailure(http.StatusBadRequest, "Unknown import method name '"+name+"'.")
+	case !slices.Contains(c.opts.ImportMethods, name):
+		return nil, glanceFailure(http.StatusBadRequest, "'"+name+"' is not in the list of enabled import methods")
+	case i.status != "queued":
+		return nil, glanceFailure(http.StatusConflict, "Image is being operated on by another task")
+	}
+	i.status = "importing"
+	var filled image
+	var failed error
+	c.outside(func(ctx context.Context) { failed = filled.download(ctx, text(method, "uri")) }, func() {
+		if failed != nil {
+			i.status, i.updated = "queued", time.Now()
+			c.log.Warn("an image could not be imported", "error", failed)
+			return
+		}
+		i.size, i.checksum, i.sha512, i.content, i.status, i.updated = filled.size, filled.checksum, filled.sha512, filled.content, "active", time.Now()
+	})
+	return &reply{status: http.StatusAccepted}, nil
+}
+
+func (i *image) download(ctx context.Context, uri string) error {
+	request, err := http.NewRequestWithContext(ctx, http.MethodGet, uri, nil)
+	if err != nil {
+		return err
+	}
+	response, err := http.DefaultClient.Do(request)
+	if err != nil {
+		return err
+	}
+	defer response.Body.Close()
+	if response.StatusCode != http.StatusOK {
+		return fmt.Errorf("GET %s: %s", uri, response.Status)
+	}
+	return i.fill(response.Body)
+}
+
+// SetImageProtected makes an image one that cannot be deleted, or ends that. It reports whether there is one.
+func (c *Cloud) SetImageProtected(id string, protected bool) bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	i, found := c.images.get(id)
+	if found {
+		i.protected = protected
+	}
+	return found
+}
+
+// DeleteImage deletes an image behind everybody's back. It reports whether there was one.
+func (c *Cloud) DeleteImage(id string) bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	i, found := c.images.get(id)
+	if found {
+		c.images.drop(i.id)
+		c.deleted[i.id] = true
+	}
+	return found
 }
 
 func (c *Cloud) onImage(h func(*image) (*reply, error)) handler {

@@ -1,6 +1,7 @@
 package heattest
 
 import (
+	"cmp"
 	"fmt"
 	"net/http"
 	"slices"
@@ -268,6 +269,23 @@ func (c *Cloud) flavorView(r *http.Request, f *flavor) object {
 	if f.swapMiB > 0 {
 		swap = strconv.Itoa(f.swapMiB)
 	}
-	return object{"id": f.id, "name": f.name, "ram": f.ramMiB, "disk": f.diskGiB, "swap": swap, "OS-FLV-EXT-DATA:ephemeral": f.ephemeralGiB,
+	o := object{"id": f.id, "name": f.name, "ram": f.ramMiB, "disk": f.diskGiB, "swap": swap, "OS-FLV-EXT-DATA:ephemeral": f.ephemeralGiB,
 		"OS-FLV-DISABLED:disabled": false, "vcpus": f.vcpus, "os-flavor-access:is_public": f.public, "rxtx_factor": f.rxtx, "links": c.flavorLinks(r, f)}
+	if minor := microversion(r); minor >= 55 {
+		o["description"] = nil
+		if minor >= 61 {
+			o["extra_specs"] = orEmpty(f.extra)
+		}
+	}
+	return o
+}
+
+// microversion is the second number of the version of Nova's API that a request asks for.
+func microversion(r *http.Request) int {
+	version := cmp.Or(strings.TrimPrefix(r.Header.Get("OpenStack-API-Version"), "compute "), r.Header.Get("X-OpenStack-Nova-API-Version"))
+	minor, err := strconv.Atoi(strings.TrimPrefix(version, "2."))
+	if err != nil {
+		return 1
+	}
+	return minor
 }

@@ -28,6 +28,8 @@ type Options struct {
 	InstanceQuota int
 	// VMs makes servers reachable; nil leaves them entries in a table.
 	VMs VMs
+	// ImportMethods are Glance's; nil is glance-direct and web-download.
+	ImportMethods []string
 	// Logger receives one debug line per request and a warning per surprise; nil is silent.
 	Logger *slog.Logger
 }
@@ -60,6 +62,8 @@ type Flavor struct {
 	VCPUs   int
 	RAMMiB  int
 	DiskGiB int
+	// ExtraSpecs may be nil.
+	ExtraSpecs map[string]string
 }
 
 // Image is a predefined active Glance image.

@@ -112,6 +112,13 @@ func (c *Cloud) serve(w http.ResponseWriter, r *http.Request) {
 		case <-c.life.Done():
 		}
 		panic(http.ErrAbortHandler)
+	case fault.Delay > 0:
+		select {
+		case <-time.After(fault.Delay):
+			c.mux.ServeHTTP(w, r)
+		case <-c.life.Done():
+			panic(http.ErrAbortHandler)
+		}
 	case fault.LoseReply:
 		c.mux.ServeHTTP(discard{http.Header{}}, r)
 		panic(http.ErrAbortHandler)

@@ -42,6 +42,7 @@ func (c *Cloud) stackRoutes() {
 	}))
 	c.guarded("PUT "+stacksBase+"/{name}/{id}", c.onLiveStack(c.updateStack))
 	c.guarded("PATCH "+stacksBase+"/{name}/{id}", c.onLiveStack(c.updateStack))
+	c.guarded("GET "+orchestrationPrefix+"/v1/{project}/resource_types", c.listResourceTypes)
 	c.guarded("POST "+stacksBase+"/{name}/{id}/actions", c.onLiveStack(c.stackAction))
 }
 
@@ -60,6 +61,19 @@ func (c *Cloud) redirect(_ http.ResponseWriter, r *http.Request) (*reply, error)
 	}
 	return &reply{status: http.StatusFound, location: target,
 		body: page("The resource was found at <a href=\"" + target + "\">" + target + "</a>;\nyou should be redirected automatically.\n\n")}, nil
+}
+
+// listResourceTypes lists the types that the user may use; name is a regular expression that the whole name fits.
+func (c *Cloud) listResourceTypes(_ http.ResponseWriter, r *http.Request) (*reply, error) {
+	pattern := r.URL.Query().Get("name")
+	wanted, err := regexp.Compile("^(?:" + pattern + ")$")
+	if err != nil {
+		return nil, heatFailure(http.StatusBadRequest, "InvalidBreakPointHook", err.Error())
+	}
+	types := slices.DeleteFunc(hotlang.SortedKeys(c.kinds), func(typ string) bool {
+		return pattern != "" && !wanted.MatchString(typ) || c.kinds[typ].adminOnly && !slices.Contains(c.account.Roles, "admin")
+	})
+	return ok(object{"resource_types": types})
 }
 
 func (c *Cloud) onStack(h func(http.ResponseWriter, *http.Request, *stack) (*reply, error)) handler {

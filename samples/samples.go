@@ -7,7 +7,7 @@ import (
 	"io/fs"
 )
 
-//go:embed all:two-vdu all:scripted
+//go:embed all:two-vdu all:scripted all:topology
 var trees embed.FS
 
 // TwoVdu is the source tree of a VNF with a controller, its volume and a group of workers on two networks. Its README.md tells
@@ -17,10 +17,14 @@ func TwoVdu() fs.FS { return tree("two-vdu") }
 // Scripted is the source tree of a VNF whose Heat parameters are computed by a user data class of its own. Its README.md tells more.
 func Scripted() fs.FS { return tree("scripted") }
 
+// Topology is the source tree of a VNF without Heat templates and with a software image: a front end with a volume and a group of workers
+// on a network of their own. Its README.md tells more.
+func Topology() fs.FS { return tree("topology") }
+
 func tree(name string) fs.FS {
-	tree, err := fs.Sub(trees, name)
+	found, err := fs.Sub(trees, name)
 	if err != nil {
-		panic(err) // the name is a constant and valid
+		panic(err) // the names are constants and valid
 	}
-	return tree
+	return found
 }

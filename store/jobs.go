@@ -15,7 +15,8 @@ import (
 	"golang.org/x/sync/errgroup"
 )
 
-// OperationRunner carries an operation on for less than a minute and tells after which time it needs another run; nil: none.
+// OperationRunner carries an operation on, for less than a minute unless a single step of it takes longer, and tells after which time it
+// needs another run; nil: none.
 type OperationRunner interface {
 	Run(ctx context.Context, operationID uuid.UUID) (again *time.Duration, err error)
 }
@@ -35,8 +36,9 @@ type WorkersConfig struct {
 const (
 	operationQueue  = "operations"
 	onboardingQueue = "onboarding"
-	// operationTimeout is longer than the engine lets a run be.
-	operationTimeout  = 90 * time.Second
+	// operationTimeout is longer than the longest step, the upload of an image. It is not what bounds a run: that is the engine, whose lease
+	// tells a run at work from a dead one. A job that a dead process has left is only removed from the queue after it.
+	operationTimeout  = 12 * time.Hour
 	onboardingTimeout = 2 * time.Hour
 	maxOnboardings    = 4
 	fetchCooldown     = 5 * time.Millisecond
@@ -173,8 +175,8 @@ func NewWorkers(store *Store, runner OperationRunner, processor PackageProcessor
 		},
 		ErrorHandler: &errorHandler{config.Logger},
 		// The rescue of a job waits for the timeout of its kind, too.
-		RescueStuckJobsAfter: operationTimeout,
-		JobTimeout:           operationTimeout,
+		RescueStuckJobsAfter: onboardingTimeout,
+		JobTimeout:           onboardingTimeout,
 	})
 	if err != nil {
 		return nil, fmt.Errorf("make workers: %w", err)

@@ -64,23 +64,34 @@ func renamed(err error, kind OperationType) error {
 
 // shaping is how an operation that changes the shape of a VNF is carried out.
 func shaping(planner *planner, kind OperationType) plan {
+	wanted := func(ctx context.Context, run *Run) (shape, error) {
+		return shapers[kind](planner, ctx, run.Instance, presentShape(run), run.Request)
+	}
 	reshaped := reshaping(planner, func(ctx context.Context, run *Run) (*change, error) {
-		wanted, err := shapers[kind](planner, ctx, run.Instance, presentShape(run), run.Request)
+		of, err := wanted(ctx, run)
 		if err != nil {
 			return nil, err
 		}
-		changed := &change{shape: wanted, reason: "scaled in"}
+		if of.assets, err = provided(run, of.assets); err != nil {
+			return nil, err
+		}
+		changed := &change{shape: of, reason: "scaled in"}
 		if kind != OpChangeFlavour { // which brings other templates
 			changed.existing = existing(run)
 		}
 		if kind == OpScaleToLevel {
-			changed.existing.Scale = stepsBetween(presentShape(run).levels, wanted.levels)
-			changed.unhealthy, err = planner.shrinking(ctx, run, wanted)
+			changed.existing.Scale = stepsBetween(presentShape(run).levels, of.levels)
+			changed.unhealthy, err = planner.shrinking(ctx, run, of)
 		}
 		return changed, err
 	})
 	if kind == OpChangeExtConn {
 		reshaped.finish = finishReconnection
+	}
+	if kind == OpChangeFlavour {
+		provision := []Step{planner.uploading(wanted, current), {Name: stepChooseFlavors, Do: planner.chooseFlavors(wanted)}}
+		reshaped.prepare = append(provision, reshaped.prepare...)
+		reshaped.steps = append(reshaped.steps, Step{Name: stepRemoveImages, Do: planner.removeImages(target)})
 	}
 	return reshaped
 }
@@ -166,7 +177,8 @@ func (p *planner) reflavoured(_ context.Context, _ *VnfInstance, present shape, 
 	maps.Copy(merged, request.AdditionalParams)
 	maps.Copy(merged, asked.AdditionalParams)
 	request.AdditionalParams = merged
-	return shape{&request, nil, present.assets}, nil
+	// The new flavour has images and flavors of its own.
+	return shape{&request, nil, Assets{Zones: present.assets.Zones}}, nil
 }
 
 func (p *planner) reconnected(_ context.Context, _ *VnfInstance, present shape, params json.RawMessage) (shape, error) {

@@ -16,7 +16,7 @@ import (
 
 // EngineConfig are the times of an [Engine]; the zero value of each means its default.
 type EngineConfig struct {
-	RunLimit time.Duration // one run of an operation lasts no longer; default 45 s
+	RunLimit time.Duration // one run of an operation begins nothing after that; default 45 s
 	Lease    time.Duration // a run that was not heard of for so long is taken for dead; default 15 s
 	Patience time.Duration // how long a VIM may be out of reach before the operation fails; default 5 min
 	Logger   *slog.Logger  // default: the default logger
@@ -63,7 +63,7 @@ func NewEngine(
 	store RunStore, packages PackageSource, vims *VimRegistry, driver InfraDriver, drivers mgmtdriver.Drivers, config EngineConfig,
 ) *Engine {
 	config.setDefaults()
-	planner := &planner{packages: packages, vims: vims, driver: driver}
+	planner := &planner{packages: packages, vims: vims, driver: driver, images: store}
 	return &Engine{
 		store:  store,
 		vims:   vims,
@@ -77,7 +77,7 @@ func NewEngine(
 			OpHeal:          healing(planner),
 			OpOperate:       always(operating(driver)),
 			OpChangeExtConn: always(shaping(planner, OpChangeExtConn)),
-			OpTerminate:     always(termination(driver)),
+			OpTerminate:     always(termination(planner)),
 			OpModifyInfo:    always(modification(planner)),
 		},
 	}
@@ -88,7 +88,7 @@ func always(p plan) func(context.Context, *Run) (plan, error) {
 	return func(context.Context, *Run) (plan, error) { return p, nil }
 }
 
-// Run carries an operation on for at most the run limit. It returns after which time another run is needed, nil for none.
+// Run carries an operation on for the run limit, or until the call of a step ends that takes longer. It returns after which time another run is needed, nil for none.
 // What fails in the operation is recorded in it; an error means that nothing could be recorded.
 func (e *Engine) Run(ctx context.Context, id uuid.UUID) (*time.Duration, error) {
 	asked := time.Now()

@@ -37,12 +37,12 @@ type bench struct {
 
 func setup(t *testing.T) *bench {
 	t.Helper()
-	return setupWith(t, nil)
+	return setupWith(t, heattest.Options{}, nil)
 }
 
-func setupWith(t *testing.T, drivers mgmtdriver.Drivers) *bench {
+func setupWith(t *testing.T, cloud heattest.Options, drivers mgmtdriver.Drivers) *bench {
 	t.Helper()
-	b := &bench{t: t, drivers: drivers, db: storetest.New(t), cloud: heattest.Start(t, heattest.Options{}), driver: heat.New(heat.Config{})}
+	b := &bench{t: t, drivers: drivers, db: storetest.New(t), cloud: heattest.Start(t, cloud), driver: heat.New(heat.Config{})}
 	b.packages = vnfpkg.NewRegistry(b.db, b.db, vnfpkg.DefaultLimits(), lcm.CheckDrivers(drivers))
 	b.vims = lcm.NewVimRegistry(b.db, b.driver)
 	b.manager = lcm.NewManager(b.db, b.db, b.packages, b.vims, b.driver, b.drivers)
@@ -179,7 +179,7 @@ func (d *dying) RenewRun(ctx context.Context, run *lcm.Run, lease time.Duration)
 // goes on, and everything ends as if nothing had happened.
 func TestDeathBeforeEveryCommit(t *testing.T) {
 	t.Parallel()
-	for kill := range 12 {
+	for kill := range 17 {
 		t.Run(fmt.Sprintf("commit %d", kill+1), func(t *testing.T) {
 			t.Parallel()
 			b := setup(t)
@@ -217,7 +217,7 @@ func TestDeathBeforeEveryCommit(t *testing.T) {
 
 func TestDeathDuringRollback(t *testing.T) {
 	t.Parallel()
-	for kill := range 8 {
+	for kill := range 20 {
 		t.Run(fmt.Sprintf("commit %d", kill+1), func(t *testing.T) {
 			t.Parallel()
 			b := setup(t)

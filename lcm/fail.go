@@ -43,9 +43,11 @@ func (p *planner) takeStock(ctx context.Context, run *Run) error {
 	if err != nil {
 		return err
 	}
-	status, err := p.driver.Status(ctx, run.Deployment)
-	if err != nil {
-		return err
+	status := StackStatus{Phase: StackAbsent}
+	if run.Deployment.StackName != "" { // it was planned
+		if status, err = p.driver.Status(ctx, run.Deployment); err != nil {
+			return err
+		}
 	}
 	var resources []Resource
 	run.Deployment.StackID = status.ID
@@ -54,12 +56,13 @@ func (p *planner) takeStock(ctx context.Context, run *Run) error {
 			return err
 		}
 	}
-	info := describe(run, flavour, run.Deployment, resources, instance.InstantiatedVnfInfo)
-	run.Operation.ResourceChanges = resourceChanges(instance.InstantiatedVnfInfo, info)
+	before := formerInfo(run)
+	info := describe(run, flavour, run.Deployment, resources, before)
+	run.Operation.ResourceChanges = resourceChanges(before, info)
 	switch {
 	case instance.InstantiationState == Instantiated:
 		instance.InstantiatedVnfInfo = info
-	case status.Phase == StackAbsent:
+	case status.Phase == StackAbsent && len(flavour.Images()) == 0:
 		run.Deployment = nil // nothing remains to be terminated
 	}
 	return nil

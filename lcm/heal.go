@@ -64,15 +64,26 @@ func healing(planner *planner) func(context.Context, *Run) (plan, error) {
 	})
 	driver := planner.driver
 	whole := plan{
-		prepare: []Step{{Name: stepPlan, Do: planner.planChange(func(_ context.Context, run *Run) (*change, error) {
-			wanted, _, err := healed(run)
-			return wanted, err
-		})}},
+		prepare: []Step{
+			planner.uploading(remade, current),
+			{Name: stepPlan, Do: planner.planChange(func(ctx context.Context, run *Run) (*change, error) {
+				wanted, _, err := healed(run)
+				if err != nil {
+					return nil, err
+				}
+				if wanted.shape, err = remade(ctx, run); err != nil {
+					return nil, err
+				}
+				wanted.assets, err = provided(run, wanted.assets)
+				return wanted, err
+			})},
+		},
 		steps: []Step{
 			{Name: stepDeleteStack, Do: deleteStack(driver)},
 			{Name: stepCreateStack, Do: createAgain(driver)},
 			{Name: "await_stack", Do: awaitStack(driver, stepCreateStack)},
 			{Name: stepReadResources, Do: planner.readTarget},
+			{Name: stepRemoveImages, Do: planner.removeImages(target)},
 		},
 		finish: finishChange,
 	}
@@ -94,6 +105,13 @@ func healed(run *Run) (*change, *HealRequest, error) {
 	wanted := &change{shape: presentShape(run), existing: existing(run)}
 	wanted.existing.Heal = request
 	return wanted, request, nil
+}
+
+// remade is the shape of a VNF that is made again: the present one, with the images of the package brought into the VIM again.
+func remade(_ context.Context, run *Run) (shape, error) {
+	of := presentShape(run)
+	of.assets = of.assets.given()
+	return of, nil
 }
 
 // ailing are the resources of the VNFCs to be healed: their servers, and their volumes unless the request keeps them. A server whose
@@ -133,14 +151,9 @@ func includesStorage(request *HealRequest) bool {
 func deleteStack(driver InfraDriver) action {
 	remove := removeStack(driver)
 	return func(ctx context.Context, run *Run) (Result, error) {
-		kept := run.Deployment
 		result, err := remove(ctx, run)
 		if err != nil || result.again {
 			return result, err
-		}
-		if kept != nil {
-			kept.StackID = ""
-			run.Deployment = kept
 		}
 		was := run.Instance.InstantiatedVnfInfo
 		if was != nil {

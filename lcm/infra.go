@@ -2,6 +2,9 @@ package lcm
 
 import (
 	"context"
+	"io"
+	"maps"
+	"slices"
 	"time"
 
 	"github.com/google/uuid"
@@ -42,7 +45,35 @@ type Assets struct {
 	Images  map[string]string `json:"images,omitempty"`  // Glance ids by VDU or virtual storage
 	Flavors map[string]string `json:"flavors,omitempty"` // Nova flavors' ids by VDU
 	Zones   map[string]string `json:"zones,omitempty"`   // availability zones by VDU
+	// Uploaded are the keys of those Images that the package contains and that were uploaded for the VNF.
+	Uploaded []string `json:"uploaded,omitempty"`
 }
+
+// given are the assets without the images that were uploaded.
+func (a Assets) given() Assets {
+	a.Images = maps.Clone(a.Images)
+	maps.DeleteFunc(a.Images, func(node, _ string) bool { return slices.Contains(a.Uploaded, node) })
+	a.Uploaded = nil
+	return a
+}
+
+// ImageSource is a software image of a package that is to be in a VIM.
+type ImageSource struct {
+	vnfpkg.Image
+	ID    uuid.UUID                     // that Glance gives it
+	Ready bool                          // it was complete before: its content need not be checked again
+	Open  func() (io.ReadCloser, error) // its content; nil if the image is at a URL
+}
+
+// ImageState is how far an image is in a VIM.
+type ImageState string
+
+// The states of an image.
+const (
+	ImageComplete   ImageState = "COMPLETE"
+	ImageInProgress ImageState = "IN_PROGRESS" // the VIM fetches it
+	ImageUnusable   ImageState = "UNUSABLE"    // half of an image, or an id that was used before: it has to be made under another id
+)
 
 // PlanRequest is what an infrastructure driver plans a deployment from.
 type PlanRequest struct {
@@ -112,6 +143,14 @@ type InfraDriver interface {
 	Power(ctx context.Context, deployment *Deployment, serverID string, to VnfState) (bool, error)
 	// Delete starts to remove the stack. It is no error if there is none.
 	Delete(ctx context.Context, deployment *Deployment) error
+	// ProvideImage makes an image unless it is there, and returns when its content is in the VIM or the VIM fetches it. *[Rejected] if the
+	// content is not what the VNFD says, or the VIM does not take it.
+	ProvideImage(ctx context.Context, vim VimAccess, image ImageSource) (ImageState, error)
+	// RemoveImage removes an image. It is no error if there is none.
+	RemoveImage(ctx context.Context, vim VimAccess, id uuid.UUID) error
+	// ChooseFlavors finds flavors of the VIM for those VDUs whose flavor neither the assets nor the templates of the package name, and
+	// returns their ids by VDU. *[Rejected] if the VNF cannot get the flavor that it needs.
+	ChooseFlavors(ctx context.Context, vim VimAccess, request PlanRequest) (map[string]string, error)
 }
 
 // VimDriver checks the access to a VIM. Wrong credentials are *[Rejected], no answer is *[Unavailable].

@@ -4,7 +4,9 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"maps"
 	"net/http"
+	"slices"
 	"time"
 
 	"github.com/google/uuid"
@@ -44,6 +46,7 @@ type planner struct {
 	packages PackageSource
 	vims     *VimRegistry
 	driver   InfraDriver
+	images   ImageStore // nil where nothing is made
 }
 
 // shape is what a VNF is to be made from.
@@ -115,7 +118,12 @@ func chooseFlavour(description *vnfpkg.Description, request *InstantiateRequest)
 // instantiation is how INSTANTIATE is carried out.
 func instantiation(planner *planner) plan {
 	return plan{
-		prepare: []Step{{Name: stepPlan, Do: planner.planStep, Undo: []Step{{Name: "forget", Do: forgetDeployment}}}},
+		prepare: []Step{
+			{Name: "choose_vim", Do: planner.chooseVim, Undo: []Step{{Name: "forget_vim", Do: forgetVim}}},
+			planner.uploading(asked, nothing),
+			{Name: stepChooseFlavors, Do: planner.chooseFlavors(asked)},
+			{Name: stepPlan, Do: planner.planStep},
+		},
 		steps: []Step{
 			{Name: stepCreateStack, Do: createStack(planner.driver), Undo: []Step{{Name: stepDeleteStack, Do: removeStack(planner.driver)}}},
 			{Name: "await_stack", Do: awaitStack(planner.driver, stepCreateStack)},
@@ -125,19 +133,77 @@ func instantiation(planner *planner) plan {
 	}
 }
 
-func (p *planner) planStep(ctx context.Context, run *Run) (Result, error) {
+// asked is the shape that an instantiation asks for.
+func asked(_ context.Context, run *Run) (shape, error) {
 	request, err := decode[InstantiateRequest](run.Request)
+	return shape{request: request}, err
+}
+
+// nothing is the deployment of a VNF that is undone or terminated.
+func nothing(*Run) (*Deployment, error) { return &Deployment{}, nil }
+
+// chooseVim records where the VNF is going to be, before anything is made there.
+func (p *planner) chooseVim(ctx context.Context, run *Run) (Result, error) {
+	of, err := asked(ctx, run)
 	if err != nil {
 		return Result{}, err
 	}
-	run.Deployment, err = p.plan(ctx, run.Instance, shape{request: request}, PlanRequest{})
-	return Done(nil), err
+	connections, err := p.vims.Choose(ctx, of.request.VimConnectionInfo)
+	if err != nil {
+		return Result{}, err
+	}
+	run.Deployment = &Deployment{VimConnectionInfo: connections, Request: of.request}
+	return Done(nil), nil
 }
 
-// forgetDeployment takes back the plan of a stack that has not been made, or is deleted by now.
-func forgetDeployment(_ context.Context, run *Run) (Result, error) {
+// forgetVim ends that the instance has anything in a VIM.
+func forgetVim(_ context.Context, run *Run) (Result, error) {
 	run.Deployment = nil
 	return Done(nil), nil
+}
+
+func (p *planner) planStep(ctx context.Context, run *Run) (Result, error) {
+	of, err := asked(ctx, run)
+	if err != nil {
+		return Result{}, err
+	}
+	if of.assets, err = provided(run, of.assets); err != nil {
+		return Result{}, err
+	}
+	deployment, err := p.plan(ctx, run.Instance, of, PlanRequest{})
+	if err != nil {
+		return Result{}, err
+	}
+	// The VIM stays the one that has the images, even if another one has become the default meanwhile.
+	deployment.VimConnectionInfo = run.Deployment.VimConnectionInfo
+	run.Deployment = deployment
+	return Done(nil), nil
+}
+
+// provided are assets with what earlier steps have uploaded and chosen.
+func provided(run *Run, assets Assets) (Assets, error) {
+	for _, record := range run.Operation.Steps {
+		if record.State != StepDone || (record.Name != stepUploadImages && record.Name != stepChooseFlavors) {
+			continue
+		}
+		var found map[string]string
+		if err := run.Output(record.Name, &found); err != nil {
+			return Assets{}, err
+		}
+		if record.Name == stepUploadImages {
+			assets.Images, assets.Uploaded = merged(assets.Images, found), slices.Sorted(maps.Keys(found))
+		} else {
+			assets.Flavors = merged(assets.Flavors, found)
+		}
+	}
+	return assets, nil
+}
+
+func merged(a, b map[string]string) map[string]string {
+	all := map[string]string{}
+	maps.Copy(all, a)
+	maps.Copy(all, b)
+	return all
 }
 
 func createStack(driver InfraDriver) action {
@@ -155,10 +221,10 @@ func createStack(driver InfraDriver) action {
 // of only a moment later.
 const deletionPatience = time.Minute
 
-// removeStack deletes the stack and waits until it is gone; with it goes the deployment.
+// removeStack deletes the stack and waits until it is gone; what it was made from is kept.
 func removeStack(driver InfraDriver) action {
 	return func(ctx context.Context, run *Run) (Result, error) {
-		if run.Deployment == nil {
+		if run.Deployment == nil || run.Deployment.StackName == "" { // nothing was planned
 			return Done(nil), nil
 		}
 		status, err := driver.Status(ctx, run.Deployment)
@@ -169,7 +235,7 @@ func removeStack(driver InfraDriver) action {
 		deleting := status.Action == "DELETE"
 		switch {
 		case status.Phase == StackAbsent:
-			run.Deployment = nil
+			run.Deployment.StackID = ""
 			return Done(nil), nil
 		case deleting && status.Phase == StackInProgress:
 			return waiting, nil

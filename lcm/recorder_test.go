@@ -15,6 +15,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"vnfm/lcm"
+	"vnfm/lcm/heat/heattest"
 	"vnfm/mgmtdriver"
 	"vnfm/samples"
 )
@@ -152,6 +153,6 @@ func hooked(t *testing.T, driver string, hooks ...mgmtdriver.Hook) fs.FS {
 func setupHooked(t *testing.T, hooks ...mgmtdriver.Hook) (*bench, *recorder, *lcm.VnfInstance) {
 	t.Helper()
 	driver := newRecorder()
-	b := setupWith(t, mgmtdriver.Drivers{"recorder": driver})
+	b := setupWith(t, heattest.Options{}, mgmtdriver.Drivers{"recorder": driver})
 	return b, driver, b.create(b.onboard(hooked(t, "recorder", hooks...)).Description.VnfdID)
 }

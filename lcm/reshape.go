@@ -83,8 +83,10 @@ func joined(files, win map[string]string) map[string]string {
 	return all
 }
 
-// former is the deployment that the VNF has had before the operation, target the one that it is to have. Both are the stack that
-// there is now: that of a VNF healed as a whole is new.
+// current is the deployment that the VNF has, former the one that it has had before the operation, target the one that it is to have.
+// All are the stack that there is now: that of a VNF healed as a whole is new.
+func current(run *Run) (*Deployment, error) { return run.Deployment, nil }
+
 func former(run *Run) (*Deployment, error) {
 	return planned(run, func(p *changePlan) *Deployment { return p.Former })
 }

@@ -133,7 +133,7 @@ func TestHealVnfcWithDeathBeforeEveryCommit(t *testing.T) {
 
 func TestHealWholeVnfWithDeathBeforeEveryCommit(t *testing.T) {
 	t.Parallel()
-	for kill := -1; kill < 13; kill++ {
+	for kill := -1; kill < 17; kill++ {
 		t.Run(fmt.Sprintf("commit %d", kill+1), func(t *testing.T) {
 			t.Parallel()
 			b := setup(t)
@@ -285,7 +285,7 @@ func TestScaleAndHealRequestsThatCannotBeRight(t *testing.T) {
 
 func TestLevelsFlavoursAndConnectionsWithDeathBeforeEveryCommit(t *testing.T) {
 	t.Parallel()
-	for kill := -1; kill < 13; kill++ {
+	for kill := -1; kill < 19; kill++ {
 		t.Run(fmt.Sprintf("commit %d", kill+1), func(t *testing.T) {
 			t.Parallel()
 			b := setup(t)

@@ -9,7 +9,8 @@ import (
 )
 
 // Step is one part of an operation. Do is idempotent, since a run that is killed between the work and its commit is repeated, and
-// it returns within a minute: longer work is started and then waited for, with [Wait].
+// it returns within a minute: longer work is started and then waited for, with [Wait]. Work that cannot be left alone, such as an upload, may take
+// longer; it ends when ctx does.
 type Step struct {
 	Name string // stable: it is the key of the stored progress
 	Do   func(ctx context.Context, run *Run) (Result, error)

@@ -55,6 +55,44 @@ type RunStore interface {
 	RenewRun(ctx context.Context, run *Run, lease time.Duration) error
 	// CommitRun writes what the run has changed, in one transaction.
 	CommitRun(ctx context.Context, run *Run, commit Commit) error
+	ImageStore
+}
+
+// ImageStore keeps which software images of packages are in the VIMs, and which instances use them. An image is shared by the
+// instances of its package in a VIM. Its id in Glance is chosen here and never used again once the image is condemned, so that a run that
+// wakes up after it was replaced cannot touch what its successor makes. Methods with a run return [ErrSuperseded] when a newer one exists.
+type ImageStore interface {
+	// UseImage makes the run's instance a user of an image. If the image is not ready and nobody alive makes it, the run has to.
+	UseImage(ctx context.Context, run *Run, key ImageKey) (ImageUse, error)
+	// ImageReady says that the image which the run makes is complete.
+	ImageReady(ctx context.Context, run *Run, id uuid.UUID) error
+	// CondemnImage says that an image is not there any more, or never will be; the next use makes another one.
+	CondemnImage(ctx context.Context, run *Run, id uuid.UUID) error
+	// ReleaseImages ends the use of all images by the run's instance but those to keep, and condemns those without another user. It
+	// returns all condemned images of the VIM.
+	ReleaseImages(ctx context.Context, run *Run, vim string, keep []uuid.UUID) ([]CondemnedImage, error)
+	// ForgetImage ends what is known of a condemned image that is not in the VIM any more.
+	ForgetImage(ctx context.Context, id uuid.UUID) error
+}
+
+// ImageKey identifies a software image of a package in a VIM.
+type ImageKey struct {
+	Vim      string
+	VnfPkgID uuid.UUID
+	Digest   string // of what the VNFD says of it
+}
+
+// ImageUse is an image as one finds it that wants to use it.
+type ImageUse struct {
+	ID    uuid.UUID
+	Ready bool
+	Busy  bool // somebody else is just making it
+}
+
+// CondemnedImage is an image that is to be removed from its VIM.
+type CondemnedImage struct {
+	ID  uuid.UUID
+	Own bool // condemned by an operation of the same instance
 }
 
 // Commit says which parts of a run are to be written.

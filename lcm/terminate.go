@@ -28,11 +28,12 @@ func (m *Manager) Terminate(ctx context.Context, id uuid.UUID, params json.RawMe
 }
 
 // termination is how TERMINATE is carried out. What it removes cannot be brought back, so nothing can be undone.
-func termination(driver InfraDriver) plan {
+func termination(planner *planner) plan {
 	return plan{
 		steps: []Step{
 			{Name: "graceful_period", Do: gracefulPeriod},
-			{Name: stepDeleteStack, Do: deleteStack(driver)},
+			{Name: stepDeleteStack, Do: deleteStack(planner.driver)},
+			{Name: stepRemoveImages, Do: planner.removeImages(nothing)},
 		},
 		finish: finishTermination,
 	}
@@ -56,10 +57,10 @@ func finishTermination(run *Run) error {
 		return err
 	}
 	run.Operation.ResourceChanges = resourceChanges(was, nil)
-	run.Deployment = nil
 	instance := run.Instance
 	instance.InstantiationState = NotInstantiated
 	instance.InstantiatedVnfInfo = nil
 	instance.VimConnectionInfo = nil
+	run.Deployment = nil
 	return nil
 }

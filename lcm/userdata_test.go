@@ -181,7 +181,7 @@ func TestAScriptRunsOnceForAnOperation(t *testing.T) {
 		t.Fatal(err)
 	}
 	// The process dies before the commit of the step after the one that computes.
-	_, _ = b.engine(&dying{b.db, 4}).Run(t.Context(), operation.ID)
+	_, _ = b.engine(&dying{b.db, 10}).Run(t.Context(), operation.ID)
 	var before map[string]any
 	for deadline := time.Now().Add(time.Minute); before == nil && time.Now().Before(deadline); time.Sleep(50 * time.Millisecond) {
 		if run, err := b.db.AcquireRun(t.Context(), operation.ID, time.Nanosecond); err == nil {

@@ -22,26 +22,42 @@ type call struct {
 	ok     []int
 }
 
-// do calls a service and reads its answer, if into is not nil. A session that the service does not accept any more is not used again.
+// do calls a service and reads its answer, if into is not nil.
 func (d *Driver) do(ctx context.Context, access lcm.VimAccess, of service, c call, into any) error {
+	return d.with(ctx, access, of, func(ctx context.Context, client *gophercloud.ServiceClient) error {
+		address := client.ServiceURL(c.path...)
+		if len(c.query) > 0 {
+			address += "?" + c.query.Encode()
+		}
+		began := time.Now()
+		response, err := client.Request(ctx, c.method, address, &gophercloud.RequestOpts{JSONBody: c.body, JSONResponse: into, OkCodes: c.ok})
+		if response != nil && into == nil {
+			response.Body.Close()
+		}
+		d.config.Logger.DebugContext(ctx, "call of a VIM", "service", of.name, "method", c.method, "path", strings.Join(c.path, "/"),
+			"duration", time.Since(began), "error", err != nil)
+		return err
+	})
+}
+
+// with makes a call of a service within the time that a call has.
+func (d *Driver) with(ctx context.Context, access lcm.VimAccess, of service,
+	call func(context.Context, *gophercloud.ServiceClient) error,
+) error {
 	client, err := d.sessions.client(ctx, access, of)
 	if err != nil {
 		return err
 	}
-	address := client.ServiceURL(c.path...)
-	if len(c.query) > 0 {
-		address += "?" + c.query.Encode()
-	}
 	if err := lcm.Held(ctx); err != nil {
 		return err
 	}
-	began := time.Now()
-	response, err := client.Request(ctx, c.method, address, &gophercloud.RequestOpts{JSONBody: c.body, JSONResponse: into, OkCodes: c.ok})
-	if response != nil && into == nil {
-		response.Body.Close()
-	}
-	d.config.Logger.DebugContext(ctx, "call of a VIM", "service", of.name, "method", c.method, "path", strings.Join(c.path, "/"),
-		"duration", time.Since(began), "error", err != nil)
+	calling, cancel := context.WithTimeout(ctx, d.config.Timeout)
+	defer cancel()
+	return d.failure(access, of, call(calling, client))
+}
+
+// failure says why a call of a service has failed. A session that is not accepted any more is not used again.
+func (d *Driver) failure(access lcm.VimAccess, of service, err error) error {
 	if err == nil {
 		return nil
 	}
@@ -51,8 +67,7 @@ func (d *Driver) do(ctx context.Context, access lcm.VimAccess, of service, c cal
 	} else {
 		err = callError(of.peer(access), err)
 	}
-	var rejected *lcm.Rejected
-	if errors.As(err, &rejected) && rejected.Status == http.StatusUnauthorized {
+	if refusedWith(err, http.StatusUnauthorized) {
 		d.sessions.forget(access)
 	}
 	return err

@@ -62,12 +62,14 @@ func callError(peer string, err error) error {
 func explanation(body []byte) string {
 	var answer struct {
 		Explanation string `json:"explanation"`
+		Message     string `json:"message"` // Glance's, with HTML at its end
 		Error       struct {
 			Message string `json:"message"`
 		} `json:"error"`
 	}
-	if json.Unmarshal(body, &answer) != nil {
-		return ""
+	if json.Unmarshal(body, &answer) == nil {
+		message, _, _ := strings.Cut(answer.Message, "<br")
+		return lcm.Legible(cmp.Or(strings.TrimSpace(answer.Error.Message), strings.TrimSpace(answer.Explanation), strings.TrimSpace(message)))
 	}
-	return lcm.Legible(cmp.Or(strings.TrimSpace(answer.Error.Message), strings.TrimSpace(answer.Explanation)))
+	return ""
 }

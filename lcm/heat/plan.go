@@ -82,7 +82,7 @@ func (d *Driver) planBaseHOT(ctx context.Context, base *vnfpkg.BaseHOT, request 
 	return &lcm.Deployment{Template: string(template), Files: files, Parameters: parameters}, nil
 }
 
-// planTopology translates the VNFD. Images are taken from the VIM by the names that the VNFD gives.
+// planTopology translates the VNFD. Images and flavors that the assets do not name are taken from the VIM by the names in the VNFD.
 func planTopology(request lcm.PlanRequest) (*lcm.Deployment, error) {
 	if _, class, err := userdata.Named(request.Request.AdditionalParams); err != nil || class != "" {
 		if err == nil {
@@ -94,6 +94,7 @@ func planTopology(request lcm.PlanRequest) (*lcm.Deployment, error) {
 	template, err := hot.Translate(hot.Request{
 		Flavour: request.Flavour, Instantiate: request.Request, LevelID: request.Request.InstantiationLevelID,
 		ScaleLevels: request.ScaleLevels,
+		Images:      request.Assets.Images, Flavors: request.Assets.Flavors, Zones: request.Assets.Zones,
 	})
 	var untranslatable *hot.Untranslatable
 	if errors.As(err, &untranslatable) {

@@ -54,8 +54,9 @@ type service struct {
 }
 
 var (
-	heatService = service{"Heat", "orchestration", openstack.NewOrchestrationV1}
-	novaService = service{"Nova", "compute", openstack.NewComputeV2}
+	heatService   = service{"Heat", "orchestration", openstack.NewOrchestrationV1}
+	novaService   = service{"Nova", "compute", openstack.NewComputeV2}
+	glanceService = service{"Glance", "image", openstack.NewImageV2}
 )
 
 // peer is what error messages call a service of a VIM.
@@ -109,13 +110,15 @@ func (s *sessions) forget(access lcm.VimAccess) {
 
 // login gets a token, which gophercloud renews when it has expired.
 func (s *sessions) login(ctx context.Context, access lcm.VimAccess) (*gophercloud.ProviderClient, error) {
+	ctx, cancel := context.WithTimeout(ctx, s.timeout)
+	defer cancel()
 	provider, err := openstack.NewClient(access.AuthURL)
 	if err != nil {
 		return nil, &lcm.Rejected{Peer: identity(access), Status: http.StatusBadRequest, Detail: "the address is not that of a Keystone"}
 	}
 	provider.UserAgent.Prepend("vnfm")
 	provider.HTTPClient = http.Client{
-		Timeout: s.timeout,
+		// Without a limit of its own: an upload takes as long as it takes. Every other call is bounded by its context.
 		Transport: &http.Transport{
 			Proxy:               http.ProxyFromEnvironment,
 			TLSClientConfig:     &tls.Config{MinVersion: tls.VersionTLS12, InsecureSkipVerify: access.SkipVerify}, //nolint:gosec // the operator's cert_verify
@@ -147,6 +150,8 @@ func (s *sessions) regions(ctx context.Context, access lcm.VimAccess) ([]string,
 	if err != nil {
 		return nil, err
 	}
+	ctx, cancel := context.WithTimeout(ctx, s.timeout)
+	defer cancel()
 	var answer struct {
 		Regions []struct {
 			ID string `json:"id"`

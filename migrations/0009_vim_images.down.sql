@@ -1,0 +1,2 @@
+DROP TABLE vim_image_users;
+DROP TABLE vim_images;

@@ -21,7 +21,7 @@ import (
 
 // cloud is OpenStack seen past vnfm.
 type cloud struct {
-	heat, nova, neutron, cinder *gophercloud.ServiceClient
+	heat, nova, neutron, cinder, glance *gophercloud.ServiceClient
 }
 
 func openCloud(t *testing.T) *cloud {
@@ -41,7 +41,7 @@ func openCloud(t *testing.T) *cloud {
 	}
 	return &cloud{
 		heat: service(gopher.NewOrchestrationV1), nova: service(gopher.NewComputeV2),
-		neutron: service(gopher.NewNetworkV2), cinder: service(gopher.NewBlockStorageV3),
+		neutron: service(gopher.NewNetworkV2), cinder: service(gopher.NewBlockStorageV3), glance: service(gopher.NewImageV2),
 	}
 }
 

@@ -20,6 +20,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"vnfm/lcm"
+	"vnfm/lcm/grant"
 	"vnfm/lcm/heat"
 	"vnfm/lcm/heat/heattest"
 	"vnfm/mgmtdriver/external"
@@ -258,9 +259,10 @@ type serveFlags struct {
 	MaxPackageBytes int64             `default:"17179869184" env:"VNFM_MAX_PACKAGE_BYTES" help:"Largest VNF package, in bytes. Default: 17179869184 (16 GiB)."`
 	PageSize        int               `default:"100" env:"VNFM_PAGE_SIZE" help:"Elements of a list in one answer. Default: 100."`
 	VimTimeout      time.Duration     `default:"30s" env:"VNFM_VIM_TIMEOUT" help:"Time in which a VIM has to answer one call. Default: 30s."`
-	VimPatience     time.Duration     `default:"5m" env:"VNFM_VIM_PATIENCE" help:"Time that a VIM may be out of reach before an operation fails. Default: 5m."`
+	VimPatience     time.Duration     `default:"5m" env:"VNFM_VIM_PATIENCE" help:"Time that a VIM, or the NFVO, may be out of reach before an operation fails. Default: 5m."`
 	MgmtDriver      map[string]string `name:"mgmt-driver" env:"VNFM_MGMT_DRIVERS" mapsep:"," placeholder:"NAME=PROGRAM" help:"Management driver of that name as a program of its own, see docs/management-drivers.md; may be repeated, or given as a list with commas."`
 	StackTimeout    time.Duration     `default:"60m" env:"VNFM_STACK_TIMEOUT" help:"Time in which Heat has to make a stack. Default: 60m."`
+	Grant           grant.Options     `embed:"" prefix:"grant-"`
 }
 
 type serveCommand struct {
@@ -289,6 +291,10 @@ func (f *serveFlags) serve(ctx context.Context, logger *slog.Logger, ready func(
 	if err := requireLoopback("--listen", f.Listen); err != nil {
 		return err
 	}
+	grants, err := f.Grant.Source()
+	if err != nil {
+		return err
+	}
 	began := time.Now()
 	drivers, err := external.Start(ctx, f.MgmtDriver, external.Config{Logger: logger})
 	if err != nil {
@@ -306,7 +312,11 @@ func (f *serveFlags) serve(ctx context.Context, logger *slog.Logger, ready func(
 	packages := vnfpkg.NewRegistry(db, db, limits, lcm.CheckDrivers(drivers))
 	vims := lcm.NewVimRegistry(db, driver)
 	manager := lcm.NewManager(db, db, packages, vims, driver, drivers)
-	engine := lcm.NewEngine(db, packages, vims, driver, drivers, lcm.EngineConfig{Patience: f.VimPatience, Logger: logger})
+	engine := lcm.NewEngine(db, packages, vims, driver, drivers,
+		lcm.EngineConfig{Patience: f.VimPatience, Grants: grants, Logger: logger})
+	if grants != nil {
+		manager.ExpectGrants()
+	}
 	workers, err := store.NewWorkers(db.Store, engine, packages, store.WorkersConfig{MaxWorkers: f.Workers, Logger: logger})
 	if err != nil {
 		return err
@@ -401,6 +411,7 @@ func (c *demoCommand) Run(ctx context.Context) (err error) {
 		return err
 	}
 	serve.Listen, serve.DatabaseURL, serve.DataDir, serve.SecretKeyFile = c.Listen, "", dir, ""
+	serve.Grant = grant.Options{} // nobody is asked
 	fmt.Println("start       PostgreSQL, the VNF manager and a simulated OpenStack")
 	return serve.serve(ctx, logger, func(ctx context.Context, vims *lcm.VimRegistry) error {
 		if err := registerSim(ctx, vims, cloud); err != nil {

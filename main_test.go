@@ -8,12 +8,15 @@ import (
 	"net/http"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"runtime"
 	"strconv"
 	"strings"
 	"testing"
 	"time"
 
+	"vnfm/lcm"
+	"vnfm/lcm/grant/granttest"
 	"vnfm/lcm/heat/heattest"
 )
 
@@ -69,6 +72,78 @@ func TestLifeOfAVnf(t *testing.T) {
 	p.expect(http.StatusNoContent, http.MethodDelete, instance, nil, nil)
 	p.expect(http.StatusNotFound, http.MethodGet, instance, nil, nil)
 	c.leaveNothing()
+}
+
+func TestOperationsThatAnNFVOGrants(t *testing.T) {
+	t.Parallel()
+	c, nfvo := newCluster(t, heattest.Options{}), granttest.Start(t)
+	password := filepath.Join(t.TempDir(), "password")
+	if err := os.WriteFile(password, []byte("sehr-geheim"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	p := c.serve("--grant-url", nfvo.URL(), "--grant-username", "vnfm", "--grant-password-file", password, "--log-level", "debug")
+	c.registerVim(p)
+	instance := c.instance(p)
+	type granted struct {
+		GrantID string
+		Links   struct{ Grant struct{ Href string } } `json:"_links"`
+		Error   struct{ Detail string }
+	}
+	operate := func(task string, body any, state string) granted {
+		t.Helper()
+		location := p.expect(http.StatusAccepted, http.MethodPost, instance+"/"+task, body, nil).Header.Get("Location")
+		p.await(location, state)
+		var shown granted
+		p.expect(http.StatusOK, http.MethodGet, location, nil, &shown)
+		return shown
+	}
+	nfvo.Answer(granttest.Refused("no room in any zone"))
+	if shown := operate("instantiate", c.instantiation(), "ROLLED_BACK"); shown.GrantID != "" || shown.Links.Grant.Href != "" ||
+		!strings.Contains(shown.Error.Detail, "no room in any zone") {
+		t.Errorf("refused: %+v", shown)
+	}
+	nfvo.Answer(granttest.Later(1))
+	// What the NFVO says about networks need not be in the request.
+	request := c.instantiation()
+	links := request["extVirtualLinks"]
+	request["extVirtualLinks"] = []any{}
+	nfvo.Fill(func(asked *lcm.GrantRequest, g *lcm.Grant) {
+		encoded, err := json.Marshal(links)
+		if err == nil && asked.Operation == lcm.OpInstantiate {
+			err = json.Unmarshal(encoded, &g.ExtVirtualLinks)
+			account := c.cloud.Account()
+			g.VimConnections = []lcm.VimConnectionInfo{{ID: "of-the-nfvo", VimType: "ETSINFV.OPENSTACK_KEYSTONE.V_3",
+				InterfaceInfo: map[string]any{"endpoint": c.cloud.AuthURL()},
+				AccessInfo: map[string]any{"username": account.User, "password": account.Password, "project": account.Project,
+					"projectDomain": account.Domain, "userDomain": account.Domain},
+			}}
+		}
+		if err != nil {
+			t.Error(err)
+		}
+	})
+	if shown := operate("instantiate", request, "COMPLETED"); shown.GrantID == "" || shown.Links.Grant.Href != nfvo.URL()+"/"+shown.GrantID {
+		t.Errorf("granted: %+v", shown)
+	}
+	var shown json.RawMessage
+	p.expect(http.StatusOK, http.MethodGet, instance, nil, &shown)
+	dump, err := exec.CommandContext(t.Context(), "pg_dump", "--no-owner", c.database).CombinedOutput()
+	if err != nil || !bytes.Contains(shown, []byte(`"of-the-nfvo"`)) {
+		t.Errorf("%v, instance: %s", err, shown)
+	}
+	operate("terminate", map[string]any{"terminationType": "FORCEFUL"}, "COMPLETED")
+	if len(nfvo.Requests()) != 3 {
+		t.Errorf("%d grant requests for 3 operations", len(nfvo.Requests()))
+	}
+	c.leaveNothing()
+	p.kill()
+	for where, text := range map[string][]byte{"the instance": shown, "the database": dump, "the log": []byte(p.log.String())} {
+		for _, secret := range []string{"sehr-geheim", "streng-geheim", c.cloud.Account().Password} {
+			if bytes.Contains(text, []byte(secret)) {
+				t.Errorf("%s holds %q", where, secret)
+			}
+		}
+	}
 }
 
 func TestSecretsAreNowhereToBeRead(t *testing.T) {
@@ -224,6 +299,7 @@ func TestWrongOptionsAreNamed(t *testing.T) {
 	for _, row := range []struct{ name, args, option string }{
 		{"address that others reach", "serve --listen 0.0.0.0:9890", "--listen"},
 		{"database without a key", "serve --database-url postgres://127.0.0.1/none", "--secret-key-file"},
+		{"half of the access to an NFVO", "serve --grant-url https://nfvo/grant/v1/grants --grant-username me", "--grant-password-file"},
 		{"unknown option", "serve --colour", "--colour"},
 		{"package that is none", "package validate go.mod", "go.mod"},
 	} {

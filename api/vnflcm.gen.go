@@ -537,10 +537,13 @@ type VnfLcmOpOcc struct {
 	ChangedInfo map[string]interface{} `json:"changedInfo,omitempty,omitzero"`
 
 	// Error Present in FAILED_TEMP and FAILED, and in ROLLED_BACK after a failure.
-	Error                 *ProblemDetails `json:"error,omitempty,omitzero"`
-	ID                    string          `json:"id"`
-	IsAutomaticInvocation bool            `json:"isAutomaticInvocation"`
-	IsCancelPending       bool            `json:"isCancelPending"`
+	Error *ProblemDetails `json:"error,omitempty,omitzero"`
+
+	// GrantID Absent if no NFVO grants operations.
+	GrantID               string `json:"grantId,omitempty,omitzero"`
+	ID                    string `json:"id"`
+	IsAutomaticInvocation bool   `json:"isAutomaticInvocation"`
+	IsCancelPending       bool   `json:"isCancelPending"`
 
 	// Operation The kind of an operation (SOL003 5.5.4.6).
 	Operation LcmOperationType `json:"operation"`
@@ -565,6 +568,9 @@ type VnfLcmOpOccLinks struct {
 
 	// Fail A link to a resource (SOL013 5.1.2).
 	Fail Link `json:"fail,omitempty,omitzero"`
+
+	// Grant A link to a resource (SOL013 5.1.2).
+	Grant Link `json:"grant,omitempty,omitzero"`
 
 	// Retry A link to a resource (SOL013 5.1.2).
 	Retry Link `json:"retry,omitempty,omitzero"`
@@ -633,6 +639,9 @@ type VnfcResourceInfo struct {
 	StorageResourceIds []string      `json:"storageResourceIds,omitempty,omitzero"`
 	VduID              string        `json:"vduId"`
 	VnfcCpInfo         []VnfcCpInfo  `json:"vnfcCpInfo,omitempty,omitzero"`
+
+	// ZoneID The availability zone that a grant has chosen.
+	ZoneID string `json:"zoneId,omitempty,omitzero"`
 }
 
 // VnfInstanceID defines model for VnfInstanceId.

@@ -36,6 +36,9 @@ func (a *attempt) carryOn(ctx context.Context) (*time.Duration, error) {
 		if moved, again, err := a.each(ctx, a.plan.start); !moved {
 			return again, err
 		}
+		if err := a.run.showGrant(); err != nil {
+			return nil, err
+		}
 		if err := a.move(ctx, EventGrant, nil); err != nil {
 			return nil, err
 		}

@@ -64,31 +64,29 @@ func renamed(err error, kind OperationType) error {
 
 // shaping is how an operation that changes the shape of a VNF is carried out.
 func shaping(planner *planner, kind OperationType) plan {
-	wanted := func(ctx context.Context, run *Run) (shape, error) {
-		return shapers[kind](planner, ctx, run.Instance, presentShape(run), run.Request)
-	}
-	reshaped := reshaping(planner, func(ctx context.Context, run *Run) (*change, error) {
-		of, err := wanted(ctx, run)
+	compute := func(ctx context.Context, run *Run) (*change, error) {
+		wanted, err := shapers[kind](planner, ctx, run.Instance, presentShape(run), run.Request)
 		if err != nil {
 			return nil, err
 		}
-		if of.assets, err = provided(run, of.assets); err != nil {
-			return nil, err
-		}
-		changed := &change{shape: of, reason: "scaled in"}
+		changed := &change{shape: wanted, reason: "scaled in"}
 		if kind != OpChangeFlavour { // which brings other templates
 			changed.existing = existing(run)
 		}
 		if kind == OpScaleToLevel {
-			changed.existing.Scale = stepsBetween(presentShape(run).levels, of.levels)
-			changed.unhealthy, err = planner.shrinking(ctx, run, of)
+			changed.existing.Scale = stepsBetween(presentShape(run).levels, wanted.levels)
+		}
+		if kind == OpScaleToLevel || kind == OpChangeFlavour {
+			changed.unhealthy, err = planner.shrinking(ctx, run, wanted)
 		}
 		return changed, err
-	})
+	}
+	reshaped := reshaping(planner, compute)
 	if kind == OpChangeExtConn {
 		reshaped.finish = finishReconnection
 	}
 	if kind == OpChangeFlavour {
+		wanted := planner.shaped(compute)
 		provision := []Step{planner.uploading(wanted, current), {Name: stepChooseFlavors, Do: planner.chooseFlavors(wanted)}}
 		reshaped.prepare = append(provision, reshaped.prepare...)
 		reshaped.steps = append(reshaped.steps, Step{Name: stepRemoveImages, Do: planner.removeImages(target)})

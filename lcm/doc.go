@@ -7,8 +7,8 @@
 //     the instance, and record an operation occurrence. They return at once.
 //   - [Engine] carries operations out. An operation is an ordered list of [Step]s; the engine runs them one after the other,
 //     commits each result, and can be killed at any moment: the next run goes on with the step that was not committed.
-//   - The interfaces in store.go and infra.go name what lcm needs of a database and of an infrastructure driver. Package store
-//     and package lcm/heat implement them.
+//   - The interfaces in store.go, infra.go and grant.go name what lcm needs of a database, of an infrastructure driver and of an
+//     NFVO. Package store, package lcm/heat and package lcm/grant implement them.
 //
 // In order of use:
 //

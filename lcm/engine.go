@@ -18,7 +18,8 @@ import (
 type EngineConfig struct {
 	RunLimit time.Duration // one run of an operation begins nothing after that; default 45 s
 	Lease    time.Duration // a run that was not heard of for so long is taken for dead; default 15 s
-	Patience time.Duration // how long a VIM may be out of reach before the operation fails; default 5 min
+	Patience time.Duration // how long a VIM or the NFVO may be out of reach before the operation fails; default 5 min
+	Grants   GrantSource   // the NFVO that permits operations; default: none, and nobody has to permit them
 	Logger   *slog.Logger  // default: the default logger
 }
 
@@ -63,7 +64,7 @@ func NewEngine(
 	store RunStore, packages PackageSource, vims *VimRegistry, driver InfraDriver, drivers mgmtdriver.Drivers, config EngineConfig,
 ) *Engine {
 	config.setDefaults()
-	planner := &planner{packages: packages, vims: vims, driver: driver, images: store}
+	planner := &planner{packages: packages, vims: vims, driver: driver, images: store, grants: config.Grants}
 	return &Engine{
 		store:  store,
 		vims:   vims,
@@ -75,7 +76,7 @@ func NewEngine(
 			OpScaleToLevel:  always(shaping(planner, OpScaleToLevel)),
 			OpChangeFlavour: always(shaping(planner, OpChangeFlavour)),
 			OpHeal:          healing(planner),
-			OpOperate:       always(operating(driver)),
+			OpOperate:       always(operating(planner)),
 			OpChangeExtConn: always(shaping(planner, OpChangeExtConn)),
 			OpTerminate:     always(termination(planner)),
 			OpModifyInfo:    always(modification(planner)),

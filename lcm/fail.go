@@ -57,7 +57,10 @@ func (p *planner) takeStock(ctx context.Context, run *Run) error {
 		}
 	}
 	before := formerInfo(run)
-	info := describe(run, flavour, run.Deployment, resources, before)
+	info, err := describe(run, flavour, run.Deployment, resources, before)
+	if err != nil {
+		return err
+	}
 	run.Operation.ResourceChanges = resourceChanges(before, info)
 	switch {
 	case instance.InstantiationState == Instantiated:

@@ -63,21 +63,18 @@ func healing(planner *planner) func(context.Context, *Run) (plan, error) {
 		return wanted, err
 	})
 	driver := planner.driver
+	everything := func(_ context.Context, run *Run) (*change, error) {
+		wanted, _, err := healed(run)
+		if err != nil {
+			return nil, err
+		}
+		// The images of the package are brought into the VIM again.
+		wanted.assets, wanted.whole = wanted.assets.given(), true
+		return wanted, nil
+	}
 	whole := plan{
-		prepare: []Step{
-			planner.uploading(remade, current),
-			{Name: stepPlan, Do: planner.planChange(func(ctx context.Context, run *Run) (*change, error) {
-				wanted, _, err := healed(run)
-				if err != nil {
-					return nil, err
-				}
-				if wanted.shape, err = remade(ctx, run); err != nil {
-					return nil, err
-				}
-				wanted.assets, err = provided(run, wanted.assets)
-				return wanted, err
-			})},
-		},
+		start:   planner.granting(everything),
+		prepare: []Step{planner.uploading(planner.shaped(everything), current), {Name: stepPlan, Do: planner.planChange(everything)}},
 		steps: []Step{
 			{Name: stepDeleteStack, Do: deleteStack(driver)},
 			{Name: stepCreateStack, Do: createAgain(driver)},
@@ -105,13 +102,6 @@ func healed(run *Run) (*change, *HealRequest, error) {
 	wanted := &change{shape: presentShape(run), existing: existing(run)}
 	wanted.existing.Heal = request
 	return wanted, request, nil
-}
-
-// remade is the shape of a VNF that is made again: the present one, with the images of the package brought into the VIM again.
-func remade(_ context.Context, run *Run) (shape, error) {
-	of := presentShape(run)
-	of.assets = of.assets.given()
-	return of, nil
 }
 
 // ailing are the resources of the VNFCs to be healed: their servers, and their volumes unless the request keeps them. A server whose

@@ -23,7 +23,9 @@ type infoSource struct {
 	Flavour     *vnfpkg.Flavour
 	Request     *InstantiateRequest
 	ScaleLevels map[string]int
+	Zones       map[string]string    // granted availability zones by VDU
 	Previous    *InstantiatedVnfInfo // whose identifiers are kept where the resource is still in the same place; nil: none
+	Planned     plannedIDs           // the identifiers of what is new
 	Resources   []Resource
 }
 
@@ -35,6 +37,9 @@ func buildInfo(source infoSource) *InstantiatedVnfInfo {
 		InstantiationLevelID: source.Request.InstantiationLevelID,
 		LocalizationLanguage: source.Request.LocalizationLanguage,
 	}}
+	for link, id := range source.Planned.Links {
+		b.known[place{"", kindLink + link}] = id
+	}
 	for _, resource := range source.Resources {
 		b.places[place{resource.StackID, resource.Name}] = resource
 	}
@@ -54,6 +59,19 @@ func buildInfo(source infoSource) *InstantiatedVnfInfo {
 	b.dropUnusedLinks()
 	b.info.VnfState = overall(b.info.VnfcInfo)
 	return b.info
+}
+
+// plannedIDs are identifiers that the NFVO has been told before the resources were made.
+type plannedIDs struct {
+	Vnfcs []plannedVnfc     `json:"vnfcs,omitempty"`
+	Links map[string]string `json:"links,omitempty"` // by virtual link descriptor
+}
+
+// plannedVnfc are the identifiers of a VNFC that is going to be made.
+type plannedVnfc struct {
+	VduID string            `json:"vduId"`
+	ID    string            `json:"id"`
+	Parts map[string]string `json:"parts,omitempty"` // by kind and node template
 }
 
 // place is where a resource is: names are unique within a stack.
@@ -105,6 +123,20 @@ func identifiers(info *InstantiatedVnfInfo) map[place]string {
 		known[place{"", kindExtCp + cp.CpdID}] = cp.ID
 	}
 	return known
+}
+
+// adopt gives a VNFC that is new the first identifiers that are planned for its VDU.
+func (b *infoBuilder) adopt(stack, vdu string) {
+	i := slices.IndexFunc(b.Planned.Vnfcs, func(planned plannedVnfc) bool { return planned.VduID == vdu })
+	if _, known := b.known[place{stack, vdu}]; known || i < 0 {
+		return
+	}
+	planned := b.Planned.Vnfcs[i]
+	b.Planned.Vnfcs = slices.Concat(b.Planned.Vnfcs[:i], b.Planned.Vnfcs[i+1:])
+	b.known[place{stack, vdu}] = planned.ID
+	for name, id := range planned.Parts {
+		b.known[place{stack, name}] = id
+	}
 }
 
 func (b *infoBuilder) id(stack, name string) string {
@@ -191,9 +223,11 @@ func (b *infoBuilder) addExternalCps() {
 
 // addVnfc adds a VNFC with its volumes, connection points and ports.
 func (b *infoBuilder) addVnfc(vdu vnfpkg.Vdu, server Resource) {
+	b.adopt(server.StackID, vdu.Name)
 	vnfc := VnfcResourceInfo{
 		ID:              b.id(server.StackID, vdu.Name),
 		VduID:           vdu.Name,
+		ZoneID:          b.Zones[vdu.Name],
 		ComputeResource: b.handle(server.PhysicalID, typeServer),
 		Metadata:        map[string]any{"stack_id": server.StackID},
 	}

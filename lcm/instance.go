@@ -128,6 +128,7 @@ type VnfcResourceInfo struct {
 	ID                 string         `json:"id"`
 	VduID              string         `json:"vduId"`
 	ComputeResource    ResourceHandle `json:"computeResource"`
+	ZoneID             string         `json:"zoneId,omitempty"`             // the availability zone that a grant has chosen
 	StorageResourceIDs []string       `json:"storageResourceIds,omitempty"` // ids in VirtualStorageResourceInfo
 	VnfcCpInfo         []VnfcCpInfo   `json:"vnfcCpInfo,omitempty"`
 	Metadata           map[string]any `json:"metadata,omitempty"` // stack_id: the Heat stack that holds the server

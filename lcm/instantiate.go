@@ -3,6 +3,7 @@ package lcm
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"maps"
 	"net/http"
@@ -35,10 +36,17 @@ func (m *Manager) Instantiate(ctx context.Context, id uuid.UUID, params json.Raw
 	if instance.InstantiationState != NotInstantiated {
 		return nil, &Conflict{fmt.Sprintf("VNF instance %s is %s already", id, instance.InstantiationState)}
 	}
-	if _, err := m.planner.plan(ctx, instance, shape{request: request}, PlanRequest{CheckOnly: true}); err != nil {
+	_, err = m.planner.plan(ctx, instance, shape{request: request}, PlanRequest{CheckOnly: true})
+	if err != nil && (!m.granted || !isGap(err)) {
 		return nil, err
 	}
 	return m.start(ctx, instance, OpInstantiate, params)
+}
+
+// isGap reports whether a request is refused only for what it does not say and a grant can: there is no VIM, or no network.
+func isGap(err error) bool {
+	var invalid *InvalidRequest
+	return errors.As(err, &invalid) && (invalid.Attribute == "/vimConnectionInfo" || invalid.Attribute == "/extVirtualLinks")
 }
 
 // planner computes what is to be made in a VIM for a VNF.
@@ -46,7 +54,8 @@ type planner struct {
 	packages PackageSource
 	vims     *VimRegistry
 	driver   InfraDriver
-	images   ImageStore // nil where nothing is made
+	images   ImageStore  // nil where nothing is made
+	grants   GrantSource // nil: nobody has to permit operations
 }
 
 // shape is what a VNF is to be made from.
@@ -118,10 +127,11 @@ func chooseFlavour(description *vnfpkg.Description, request *InstantiateRequest)
 // instantiation is how INSTANTIATE is carried out.
 func instantiation(planner *planner) plan {
 	return plan{
+		start: planner.granting(requested),
 		prepare: []Step{
 			{Name: "choose_vim", Do: planner.chooseVim, Undo: []Step{{Name: "forget_vim", Do: forgetVim}}},
-			planner.uploading(asked, nothing),
-			{Name: stepChooseFlavors, Do: planner.chooseFlavors(asked)},
+			planner.uploading(planner.shaped(requested), nothing),
+			{Name: stepChooseFlavors, Do: planner.chooseFlavors(planner.shaped(requested))},
 			{Name: stepPlan, Do: planner.planStep},
 		},
 		steps: []Step{
@@ -133,18 +143,12 @@ func instantiation(planner *planner) plan {
 	}
 }
 
-// asked is the shape that an instantiation asks for.
-func asked(_ context.Context, run *Run) (shape, error) {
-	request, err := decode[InstantiateRequest](run.Request)
-	return shape{request: request}, err
-}
-
 // nothing is the deployment of a VNF that is undone or terminated.
 func nothing(*Run) (*Deployment, error) { return &Deployment{}, nil }
 
 // chooseVim records where the VNF is going to be, before anything is made there.
 func (p *planner) chooseVim(ctx context.Context, run *Run) (Result, error) {
-	of, err := asked(ctx, run)
+	of, err := p.shaped(requested)(ctx, run)
 	if err != nil {
 		return Result{}, err
 	}
@@ -163,7 +167,7 @@ func forgetVim(_ context.Context, run *Run) (Result, error) {
 }
 
 func (p *planner) planStep(ctx context.Context, run *Run) (Result, error) {
-	of, err := asked(ctx, run)
+	of, err := p.shaped(requested)(ctx, run)
 	if err != nil {
 		return Result{}, err
 	}
@@ -204,6 +208,12 @@ func merged(a, b map[string]string) map[string]string {
 	maps.Copy(all, a)
 	maps.Copy(all, b)
 	return all
+}
+
+// requested is what an instantiation asks for.
+func requested(_ context.Context, run *Run) (*change, error) {
+	request, err := decode[InstantiateRequest](run.Request)
+	return &change{shape: shape{request: request}}, err
 }
 
 func createStack(driver InfraDriver) action {
@@ -290,20 +300,26 @@ func (p *planner) read(ctx context.Context, run *Run, deployment *Deployment, pr
 	if err != nil {
 		return nil, err
 	}
-	return describe(run, flavour, deployment, resources, previous), nil
+	return describe(run, flavour, deployment, resources, previous)
 }
 
 // describe is the InstantiatedVnfInfo of an instance that has resources in the shape of a deployment.
 func describe(run *Run, flavour *vnfpkg.Flavour, deployment *Deployment, resources []Resource, previous *InstantiatedVnfInfo,
-) *InstantiatedVnfInfo {
+) (*InstantiatedVnfInfo, error) {
+	planned, err := plannedFor(run)
+	if err != nil {
+		return nil, err
+	}
 	return buildInfo(infoSource{
 		VimID:       run.Deployment.Vim.VimID,
 		Flavour:     flavour,
 		Request:     deployment.Request,
 		ScaleLevels: deployment.ScaleLevels,
+		Zones:       deployment.Assets.Zones,
 		Previous:    previous,
+		Planned:     planned,
 		Resources:   resources,
-	})
+	}), nil
 }
 
 func finishInstantiation(run *Run) error {

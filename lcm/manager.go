@@ -29,6 +29,7 @@ type Manager struct {
 	packages   PackageSource
 	planner    *planner
 	hooks      *hooks
+	granted    bool // whether an NFVO grants operations
 }
 
 // NewManager returns a manager that plans deployments with driver, and lets the management drivers check requests.
@@ -43,6 +44,9 @@ func NewManager(
 		hooks:      &hooks{packages: packages, drivers: drivers, infra: driver, log: slog.Default()},
 	}
 }
+
+// ExpectGrants says that an NFVO grants operations, so that a request may leave open what the grant can say: the VIM and the networks.
+func (m *Manager) ExpectGrants() { m.granted = true }
 
 // CreateInstance makes a VNF instance identifier, SOL003 5.4.2.3.1. *[Unprocessable] if no package of the VNFD is onboarded and
 // enabled.

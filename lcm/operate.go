@@ -44,8 +44,10 @@ func (m *Manager) Operate(ctx context.Context, id uuid.UUID, params json.RawMess
 }
 
 // operating is how OPERATE is carried out. When it is undone, what was running before is started again, and the other way round.
-func operating(driver InfraDriver) plan {
+func operating(planner *planner) plan {
+	driver := planner.driver
 	return plan{
+		start: planner.granting(func(_ context.Context, run *Run) (*change, error) { return &change{shape: presentShape(run)}, nil }),
 		steps: []Step{
 			{Name: "graceful_period", Do: gracefulStop},
 			{Name: "switch_servers", Do: switchServers(driver, false), Undo: []Step{{Name: "switch_back", Do: switchServers(driver, true)}}},

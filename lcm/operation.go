@@ -31,6 +31,8 @@ type Operation struct {
 	StartedAt              time.Time
 	VnfInstanceID          uuid.UUID
 	Type                   OperationType
+	GrantID                string // "" without a grant
+	GrantURI               string // where the NFVO has the grant
 	IsAutomaticInvocation  bool
 	CancelMode             CancelMode      // the cancellation that was asked for and has not taken effect; "" = none
 	Params                 json.RawMessage // the request, secrets masked

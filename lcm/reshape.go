@@ -21,6 +21,7 @@ type change struct {
 	existing  *Existing  // what of the VNF is carried on; nil: nothing
 	unhealthy []Resource // resources to be made anew, or members of a group that have to be the ones that go
 	reason    string     // why they are
+	whole     bool       // whether everything is deleted and made anew
 }
 
 // changePlan is the output of the first step of a reshaping operation.
@@ -38,6 +39,7 @@ type changePlan struct {
 func reshaping(planner *planner, compute func(context.Context, *Run) (*change, error)) plan {
 	driver := planner.driver
 	return plan{
+		start:   planner.granting(compute),
 		prepare: []Step{{Name: stepPlan, Do: whenSettled(driver, planner.planChange(compute))}},
 		steps: []Step{
 			{Name: "mark_unhealthy", Do: markUnhealthy(driver)},
@@ -56,8 +58,11 @@ func reshaping(planner *planner, compute func(context.Context, *Run) (*change, e
 
 func (p *planner) planChange(compute func(context.Context, *Run) (*change, error)) action {
 	return func(ctx context.Context, run *Run) (Result, error) {
-		wanted, err := compute(ctx, run)
+		wanted, err := p.decided(ctx, run, compute)
 		if err != nil {
+			return Result{}, err
+		}
+		if wanted.assets, err = provided(run, wanted.assets); err != nil {
 			return Result{}, err
 		}
 		next, err := p.plan(ctx, run.Instance, wanted.shape, PlanRequest{Existing: wanted.existing})
@@ -213,6 +218,7 @@ func finishChange(run *Run) error {
 		return err
 	}
 	run.Operation.ResourceChanges = resourceChanges(planned.FormerInfo, run.Instance.InstantiatedVnfInfo)
+	run.Instance.VimConnectionInfo = MaskConnections(run.Deployment.VimConnectionInfo)
 	return nil
 }
 

@@ -323,6 +323,42 @@ func TestLevelsFlavoursAndConnectionsWithDeathBeforeEveryCommit(t *testing.T) {
 	}
 }
 
+func TestSmallerFlavourAndBack(t *testing.T) {
+	t.Parallel()
+	for _, way := range []string{"completed", "rolled back"} {
+		t.Run(way, func(t *testing.T) {
+			t.Parallel()
+			b := setup(t)
+			instance := b.instantiated()
+			b.expect(b.run(instance, b.manager.ScaleToLevel, `{"instantiationLevelId": "instantiation_level_3"}`, -1), lcm.StateCompleted)
+			workers := 2
+			if way == "rolled back" {
+				// Cinder cannot make a volume smaller again, so it must not have grown.
+				b.cloud.FailResource(heattest.ResourceFault{Type: "OS::Cinder::Volume", Action: "UPDATE", Times: 1, Reason: "No valid backend was found."})
+			}
+			changed := b.run(instance, b.manager.ChangeFlavour, `{"newFlavourId": "large"}`, -1)
+			if way == "rolled back" {
+				b.expect(changed, lcm.StateFailedTemp)
+				if _, err := b.manager.Rollback(t.Context(), changed.ID); err != nil {
+					t.Fatal(err)
+				}
+				b.expect(b.follow(b.engine(b.db), changed.ID), lcm.StateRolledBack)
+				workers = 3
+			} else {
+				b.expect(changed, lcm.StateCompleted)
+				if now := len(servers(b.read(instance), "worker")); now != workers {
+					t.Errorf("%d workers, want %d", now, workers)
+				}
+			}
+			if left := len(serversIn(b)); left != workers+1 {
+				t.Errorf("%d servers in the cloud, want %d workers and a controller", left, workers)
+			}
+			b.expect(b.run(instance, b.manager.Terminate, `{"terminationType": "FORCEFUL"}`, -1), lcm.StateCompleted)
+			b.leaveNothing()
+		})
+	}
+}
+
 func TestChangeOfFlavourCanBeRolledBack(t *testing.T) {
 	t.Parallel()
 	b := setup(t)

@@ -30,6 +30,7 @@ func (m *Manager) Terminate(ctx context.Context, id uuid.UUID, params json.RawMe
 // termination is how TERMINATE is carried out. What it removes cannot be brought back, so nothing can be undone.
 func termination(planner *planner) plan {
 	return plan{
+		start: planner.granting(nil),
 		steps: []Step{
 			{Name: "graceful_period", Do: gracefulPeriod},
 			{Name: stepDeleteStack, Do: deleteStack(planner.driver)},

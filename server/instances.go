@@ -13,8 +13,8 @@ import (
 )
 
 const (
-	instancesPath = "/vnflcm/v1/vnf_instances/"
-	opOccsPath    = "/vnflcm/v1/vnf_lcm_op_occs/"
+	instancesPath = lcm.InstancesPath
+	opOccsPath    = lcm.OperationsPath
 )
 
 // id reads the id of a path. What is not a UUID cannot exist.

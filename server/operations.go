@@ -25,11 +25,15 @@ func vnfLcmOpOcc(operation *lcm.Operation) api.VnfLcmOpOcc {
 		StartTime:             operation.StartedAt.UTC(),
 		VnfInstanceID:         operation.VnfInstanceID.String(),
 		Operation:             api.LcmOperationType(operation.Type),
+		GrantID:               operation.GrantID,
 		IsAutomaticInvocation: operation.IsAutomaticInvocation,
 		OperationParams:       operation.Params,
 		UnderscoreLinks: api.VnfLcmOpOccLinks{
 			Self: api.Link{Href: self}, VnfInstance: api.Link{Href: instancesPath + operation.VnfInstanceID.String()},
 		},
+	}
+	if operation.GrantID != "" {
+		shown.UnderscoreLinks.Grant = api.Link{Href: operation.GrantURI}
 	}
 	if operation.Error != nil {
 		shown.Error = &api.ProblemDetails{

@@ -22,6 +22,8 @@ type operationRow struct {
 	StateEnteredAt         time.Time
 	VnfInstanceID          uuid.UUID `db:"vnf_instance_id"`
 	Type                   lcm.OperationType
+	GrantID                *string
+	GrantURI               *string `db:"grant_uri"`
 	IsAutomaticInvocation  bool
 	CancelMode             *lcm.CancelMode
 	Params                 []byte
@@ -44,6 +46,9 @@ func (r *operationRow) operation() (*lcm.Operation, error) {
 	}
 	if r.CancelMode != nil {
 		operation.CancelMode = *r.CancelMode
+	}
+	if r.GrantID != nil && r.GrantURI != nil {
+		operation.GrantID, operation.GrantURI = *r.GrantID, *r.GrantURI
 	}
 	err := errors.Join(read(r.Error, &operation.Error), read(r.ResourceChanges, &operation.ResourceChanges),
 		read(r.ChangedInfo, &operation.ChangedInfo), read(r.ChangedExtConnectivity, &operation.ChangedExtConnectivity))
@@ -107,8 +112,8 @@ func outputPlace(id uuid.UUID, step string) string {
 func deploymentPlace(id uuid.UUID) string { return "vnf_instances/deployment/" + id.String() }
 
 const selectOperation = `
-	SELECT id, created_at, state, state_entered_at, vnf_instance_id, type, is_automatic_invocation, cancel_mode, params, error,
-		resource_changes, changed_info, changed_ext_connectivity
+	SELECT id, created_at, state, state_entered_at, vnf_instance_id, type, grant_id, grant_uri, is_automatic_invocation, cancel_mode,
+		params, error, resource_changes, changed_info, changed_ext_connectivity
 	FROM vnf_lcm_op_occs WHERE id = @id`
 
 // Operation implements [lcm.OperationStore].
@@ -174,7 +179,8 @@ func (s *Store) Operations(ctx context.Context, asked lcm.Page) ([]*lcm.Operatio
 		return nil, false, err
 	}
 	query := `
-		SELECT id, created_at, state, state_entered_at, vnf_instance_id, type, is_automatic_invocation, cancel_mode,
+		SELECT id, created_at, state, state_entered_at, vnf_instance_id, type, grant_id, grant_uri, is_automatic_invocation,
+			cancel_mode,
 			CASE WHEN @whole THEN params END AS params, CASE WHEN @whole THEN error END AS error,
 			CASE WHEN @whole THEN resource_changes END AS resource_changes, CASE WHEN @whole THEN changed_info END AS changed_info,
 			CASE WHEN @whole THEN changed_ext_connectivity END AS changed_ext_connectivity
@@ -191,6 +197,7 @@ var operationAttributes = attributes{
 	"startTime":              {expression: "created_at", kind: timeColumn},
 	"vnfInstanceId":          {expression: "vnf_instance_id", kind: uuidColumn},
 	"operation":              {expression: "type"},
+	"grantId":                {expression: "grant_id"},
 	"isAutomaticInvocation":  {expression: "is_automatic_invocation", kind: boolColumn},
 	"isCancelPending":        {expression: "(cancel_mode IS NOT NULL)", kind: boolColumn},
 	"cancelMode":             {expression: "cancel_mode"},

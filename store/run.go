@@ -161,11 +161,13 @@ func writeOperation(ctx context.Context, tx pgx.Tx, operation *lcm.Operation) er
 	// A cancellation that comes while STARTING ends is meant for PROCESSING.
 	const update = `
 		UPDATE vnf_lcm_op_occs SET state = @state, error = @error, resource_changes = @changes, changed_info = @info,
+			grant_id = NULLIF(@grant, ''), grant_uri = NULLIF(@grantURI, ''),
 			changed_ext_connectivity = @links, cancel_mode = CASE WHEN @state = 'PROCESSING' THEN cancel_mode END,
 			state_entered_at = CASE WHEN state = @state THEN state_entered_at ELSE now() END
 		WHERE id = @id RETURNING state_entered_at`
 	return tx.QueryRow(ctx, update, pgx.NamedArgs{
 		"id": operation.ID, "state": operation.State, "error": problem, "changes": changes, "info": info, "links": links,
+		"grant": operation.GrantID, "grantURI": operation.GrantURI,
 	}).Scan(&operation.StateEnteredAt)
 }
 

@@ -47,6 +47,12 @@ func sample(t *testing.T) fstest.MapFS {
 // plan plans a deployment of a package's flavour simple; networks are named in the VIM's way.
 func plan(t *testing.T, files fstest.MapFS, level string, network func(string) string) (*lcm.Deployment, error) {
 	t.Helper()
+	return planWith(t, files, level, network, lcm.Assets{})
+}
+
+// planWith is plan with assets of the VIM.
+func planWith(t *testing.T, files fstest.MapFS, level string, network func(string) string, assets lcm.Assets) (*lcm.Deployment, error) {
+	t.Helper()
 	var archive bytes.Buffer
 	if err := vnfpkg.BuildFS(t.Context(), files, &archive); err != nil {
 		t.Fatal(err)
@@ -68,7 +74,7 @@ func plan(t *testing.T, files fstest.MapFS, level string, network func(string) s
 		return data
 	}
 	return New(Config{}).Plan(t.Context(), lcm.PlanRequest{
-		InstanceID: uuid.New(), Package: csar, Flavour: flavour, ScaleLevels: flavour.ScaleLevels(level),
+		InstanceID: uuid.New(), Package: csar, Flavour: flavour, ScaleLevels: flavour.ScaleLevels(level), Assets: assets,
 		Request: &lcm.InstantiateRequest{FlavourID: "simple", InstantiationLevelID: level, ExtVirtualLinks: []lcm.ExtVirtualLinkData{
 			link("net0", "controller_CP1", "worker_CP1"), link("net1", "controller_CP2", "worker_CP2"),
 		}},

@@ -48,6 +48,7 @@ func (d *Driver) planBaseHOT(ctx context.Context, base *vnfpkg.BaseHOT, request 
 		return nil, err
 	}
 	files := make(map[string]string, len(base.Files))
+	templates := map[string]*yaml.Node{base.TopName: top}
 	var nested []*yaml.Node
 	for _, name := range slices.Sorted(maps.Keys(base.Files)) {
 		files[name] = string(base.Files[name])
@@ -55,7 +56,7 @@ func (d *Driver) planBaseHOT(ctx context.Context, base *vnfpkg.BaseHOT, request 
 		if err != nil {
 			return nil, err
 		}
-		nested = append(nested, node)
+		nested, templates[name] = append(nested, node), node
 	}
 	var parameters map[string]any
 	switch {
@@ -69,17 +70,27 @@ func (d *Driver) planBaseHOT(ctx context.Context, base *vnfpkg.BaseHOT, request 
 	if err != nil {
 		return nil, err
 	}
-	template := base.Top
-	changed, err := setCapacities(top, parameters, request)
+	resized, err := setCapacities(top, parameters, request)
 	if err != nil {
 		return nil, err
 	}
-	if changed {
-		if template, err = encode(top); err != nil {
-			return nil, fmt.Errorf("write template %s: %w", base.TopName, err)
+	changed := setAssets(templates, parameters, request.Assets)
+	if resized {
+		changed[base.TopName] = true
+	}
+	template := string(base.Top)
+	for name := range changed {
+		text, err := encode(templates[name])
+		if err != nil {
+			return nil, fmt.Errorf("write template %s: %w", name, err)
+		}
+		if name == base.TopName {
+			template = string(text)
+		} else {
+			files[name] = string(text)
 		}
 	}
-	return &lcm.Deployment{Template: string(template), Files: files, Parameters: parameters}, nil
+	return &lcm.Deployment{Template: template, Files: files, Parameters: parameters}, nil
 }
 
 // planTopology translates the VNFD. Images and flavors that the assets do not name are taken from the VIM by the names in the VNFD.

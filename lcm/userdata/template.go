@@ -1,6 +1,8 @@
 package userdata
 
 import (
+	"slices"
+
 	"go.yaml.in/yaml/v3"
 )
 
@@ -38,6 +40,11 @@ func Parameters(hot *yaml.Node) []string {
 
 // reference is a use of the parameter nfv: { get_param: [nfv, VDU, worker, flavor] }.
 type reference struct{ kind, name, property string }
+
+// Reads reports whether one of the templates takes a property of a VDU, or of a virtual storage, from the parameter nfv.
+func Reads(templates []*yaml.Node, vdu, property string) bool {
+	return slices.Contains(references(templates), reference{"VDU", vdu, property})
+}
 
 // references finds every use of the parameter nfv, in the order of the templates. Aliases are not followed: what they stand for is
 // found where it is written.

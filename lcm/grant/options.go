@@ -1,0 +1,159 @@
+package grant
+
+import (
+	"crypto/tls"
+	"crypto/x509"
+	"errors"
+	"fmt"
+	"net"
+	"net/http"
+	"net/url"
+	"os"
+	"strings"
+	"time"
+
+	"golang.org/x/oauth2"
+	"golang.org/x/oauth2/clientcredentials"
+
+	"vnfm/lcm"
+)
+
+// Options are the command-line options that say where the NFVO is. Secrets are in files: others can read the arguments of a process.
+type Options struct {
+	URL              string        `env:"VNFM_GRANT_URL" placeholder:"URL" help:"NFVO that grants operations: the complete address of its grants, such as https://nfvo/grant/v1/grants. Default: none, operations need no grant."`
+	Username         string        `env:"VNFM_GRANT_USERNAME" placeholder:"NAME" help:"User at the NFVO, for HTTP Basic. Default: none."`
+	PasswordFile     string        `env:"VNFM_GRANT_PASSWORD_FILE" type:"path" placeholder:"FILE" help:"File with the password of the user at the NFVO. Default: none."`
+	TokenURL         string        `name:"token-url" env:"VNFM_GRANT_TOKEN_URL" placeholder:"URL" help:"OAuth2 token endpoint for the NFVO, for client credentials. Default: none."`
+	ClientID         string        `name:"client-id" env:"VNFM_GRANT_CLIENT_ID" placeholder:"ID" help:"OAuth2 client at the token endpoint. Default: none."`
+	ClientSecretFile string        `env:"VNFM_GRANT_CLIENT_SECRET_FILE" type:"path" placeholder:"FILE" help:"File with the secret of the OAuth2 client. Default: none."`
+	CAFile           string        `name:"ca-file" env:"VNFM_GRANT_CA_FILE" type:"path" placeholder:"FILE" help:"Certificates (PEM) of the authorities that the NFVO's certificate must be from. Default: those of the system."`
+	CertFile         string        `env:"VNFM_GRANT_CERT_FILE" type:"path" placeholder:"FILE" help:"Certificate (PEM) by which the NFVO knows this server. Default: none."`
+	KeyFile          string        `env:"VNFM_GRANT_KEY_FILE" type:"path" placeholder:"FILE" help:"Key (PEM) of that certificate. Default: none."`
+	Timeout          time.Duration `default:"20s" env:"VNFM_GRANT_TIMEOUT" help:"Time in which the NFVO has to answer one call. Default: 20s."`
+}
+
+// Source returns a [Client] of the NFVO that the options name, nil if they name none. Errors are sentences with the name of the option.
+func (o *Options) Source() (lcm.GrantSource, error) {
+	if o.URL == "" {
+		if alone := o.withoutURL(); alone != "" {
+			return nil, fmt.Errorf("%s goes with --grant-url (VNFM_GRANT_URL) only", alone)
+		}
+		return nil, nil
+	}
+	grants, err := endpoint("--grant-url", o.URL, o.Username != "" || o.TokenURL != "")
+	if err != nil {
+		return nil, err
+	}
+	if o.Timeout <= 0 || o.Timeout > 45*time.Second {
+		return nil, fmt.Errorf("--grant-timeout: %s is not more than 0 and at most 45s, within which a step of an operation has to end", o.Timeout)
+	}
+	security, err := o.tls()
+	if err != nil {
+		return nil, err
+	}
+	client := &Client{grants: grants, timeout: o.Timeout, http: &http.Client{
+		Transport: &http.Transport{
+			Proxy: http.ProxyFromEnvironment, TLSClientConfig: security, TLSHandshakeTimeout: o.Timeout,
+			MaxIdleConnsPerHost: 32, IdleConnTimeout: time.Minute,
+		},
+		// What an NFVO grants is at its own address; elsewhere nobody shall see our credentials.
+		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
+	}}
+	if client.login, err = o.login(client.http); err != nil {
+		return nil, err
+	}
+	return client, nil
+}
+
+// withoutURL names an option that is given although there is no NFVO.
+func (o *Options) withoutURL() string {
+	for _, option := range []struct{ name, value string }{
+		{"--grant-username", o.Username}, {"--grant-password-file", o.PasswordFile}, {"--grant-token-url", o.TokenURL},
+		{"--grant-client-id", o.ClientID}, {"--grant-client-secret-file", o.ClientSecretFile}, {"--grant-ca-file", o.CAFile},
+		{"--grant-cert-file", o.CertFile}, {"--grant-key-file", o.KeyFile},
+	} {
+		if option.value != "" {
+			return option.name
+		}
+	}
+	return ""
+}
+
+// endpoint checks an address. Credentials are not sent in clear but to this machine.
+func endpoint(option, address string, credentials bool) (*url.URL, error) {
+	parsed, err := url.Parse(address)
+	if err != nil || parsed.Host == "" || (parsed.Scheme != "http" && parsed.Scheme != "https") || parsed.User != nil || parsed.Fragment != "" {
+		return nil, fmt.Errorf("%s must be an http or https URL without user information", option)
+	}
+	host := parsed.Hostname()
+	ip := net.ParseIP(host)
+	if local := host == "localhost" || ip != nil && ip.IsLoopback(); credentials && parsed.Scheme == "http" && !local {
+		return nil, fmt.Errorf("%s must be an https URL: credentials would be sent in clear", option)
+	}
+	return parsed, nil
+}
+
+func (o *Options) tls() (*tls.Config, error) {
+	config := &tls.Config{MinVersion: tls.VersionTLS12}
+	if o.CAFile != "" {
+		authorities, err := os.ReadFile(o.CAFile)
+		if err != nil {
+			return nil, fmt.Errorf("--grant-ca-file: %w", err)
+		}
+		config.RootCAs = x509.NewCertPool()
+		if !config.RootCAs.AppendCertsFromPEM(authorities) {
+			return nil, fmt.Errorf("--grant-ca-file: %s holds no certificate in PEM", o.CAFile)
+		}
+	}
+	if (o.CertFile == "") != (o.KeyFile == "") {
+		return nil, errors.New("--grant-cert-file and --grant-key-file go together")
+	}
+	if o.CertFile != "" {
+		certificate, err := tls.LoadX509KeyPair(o.CertFile, o.KeyFile)
+		if err != nil {
+			return nil, fmt.Errorf("--grant-cert-file, --grant-key-file: %w", err)
+		}
+		config.Certificates = []tls.Certificate{certificate}
+	}
+	return config, nil
+}
+
+func (o *Options) login(client *http.Client) (login, error) {
+	hasBasic, hasOAuth2 := o.Username != "" || o.PasswordFile != "", o.TokenURL != "" || o.ClientID != "" || o.ClientSecretFile != ""
+	switch {
+	case hasBasic && hasOAuth2:
+		return nil, errors.New("--grant-username and --grant-token-url exclude each other")
+	case hasBasic:
+		if o.Username == "" || o.PasswordFile == "" || strings.Contains(o.Username, ":") {
+			return nil, errors.New("--grant-username and --grant-password-file go together, and the name has no colon")
+		}
+		password, err := secret("--grant-password-file", o.PasswordFile)
+		return basic{o.Username, password}, err
+	case hasOAuth2:
+		if o.TokenURL == "" || o.ClientID == "" || o.ClientSecretFile == "" {
+			return nil, errors.New("--grant-token-url, --grant-client-id and --grant-client-secret-file go together")
+		}
+		if _, err := endpoint("--grant-token-url", o.TokenURL, true); err != nil {
+			return nil, err
+		}
+		secret, err := secret("--grant-client-secret-file", o.ClientSecretFile)
+		return &clientCredentials{http: client, config: clientcredentials.Config{
+			ClientID: o.ClientID, ClientSecret: string(secret), TokenURL: o.TokenURL, AuthStyle: oauth2.AuthStyleInHeader,
+		}}, err
+	default:
+		return anonymous{}, nil
+	}
+}
+
+// secret reads a file with one secret; a line break at its end does not belong to it.
+func secret(option, path string) (lcm.Secret, error) {
+	content, err := os.ReadFile(path) //nolint:gosec // the operator's own choice
+	if err != nil {
+		return "", fmt.Errorf("%s: %w", option, err)
+	}
+	text := strings.TrimRight(string(content), "\r\n")
+	if text == "" {
+		return "", fmt.Errorf("%s: %s is empty", option, path)
+	}
+	return lcm.Secret(text), nil
+}

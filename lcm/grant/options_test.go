@@ -1,0 +1,113 @@
+package grant_test
+
+import (
+	"crypto/ecdsa"
+	"crypto/elliptic"
+	"crypto/rand"
+	"crypto/tls"
+	"crypto/x509"
+	"crypto/x509/pkix"
+	"encoding/pem"
+	"errors"
+	"math/big"
+	"net/http/httptest"
+	"strings"
+	"testing"
+	"time"
+
+	"vnfm/lcm"
+	"vnfm/lcm/grant"
+	"vnfm/lcm/grant/granttest"
+)
+
+// clientCertificate is a certificate and its key as files, and an authority that knows it.
+func clientCertificate(t *testing.T) (certFile, keyFile string, authority *x509.CertPool) {
+	t.Helper()
+	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
+	if err != nil {
+		t.Fatal(err)
+	}
+	template := &x509.Certificate{
+		SerialNumber: big.NewInt(1), Subject: pkix.Name{CommonName: "vnfm"}, NotAfter: time.Now().Add(time.Hour),
+		ExtKeyUsage: []x509.ExtKeyUsage{x509.ExtKeyUsageClientAuth},
+	}
+	der, err := x509.CreateCertificate(rand.Reader, template, template, key.Public(), key)
+	if err != nil {
+		t.Fatal(err)
+	}
+	encodedKey, err := x509.MarshalPKCS8PrivateKey(key)
+	if err != nil {
+		t.Fatal(err)
+	}
+	certificate := pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: der})
+	authority = x509.NewCertPool()
+	authority.AppendCertsFromPEM(certificate)
+	return file(t, string(certificate)), file(t, string(pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY", Bytes: encodedKey}))), authority
+}
+
+func TestTLS(t *testing.T) {
+	t.Parallel()
+	certFile, keyFile, authority := clientCertificate(t)
+	server := httptest.NewUnstartedServer(granttest.New(t))
+	server.TLS = &tls.Config{ClientAuth: tls.RequireAndVerifyClientCert, ClientCAs: authority}
+	server.StartTLS()
+	t.Cleanup(server.Close)
+	caFile := file(t, string(pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: server.Certificate().Raw})))
+	for name, row := range map[string]struct {
+		options grant.Options
+		granted bool
+	}{
+		"authority and certificate": {grant.Options{CAFile: caFile, CertFile: certFile, KeyFile: keyFile}, true},
+		"no authority":              {grant.Options{CertFile: certFile, KeyFile: keyFile}, false},
+		"another authority":         {grant.Options{CAFile: certFile, CertFile: certFile, KeyFile: keyFile}, false},
+		"no certificate":            {grant.Options{CAFile: caFile}, false},
+	} {
+		row.options.URL = server.URL + granttest.Path
+		answer, err := source(t, row.options).Request(t.Context(), request())
+		if row.granted && (err != nil || answer.Grant == nil) || !row.granted && !errors.As(err, new(*lcm.Unavailable)) {
+			t.Errorf("%s: %+v, %v", name, answer, err)
+		}
+	}
+}
+
+func TestWrongOptionsAreNamed(t *testing.T) {
+	t.Parallel()
+	const nfvo = "https://nfvo/grant/v1/grants"
+	text, empty := file(t, "text"), file(t, "\n")
+	for _, row := range []struct {
+		options grant.Options
+		option  string
+	}{
+		{grant.Options{URL: "nfvo/grants"}, "--grant-url"},
+		{grant.Options{URL: "ftp://nfvo/grants"}, "--grant-url"},
+		{grant.Options{URL: "https://me:secret@nfvo/grants"}, "--grant-url"},
+		{grant.Options{URL: "http://nfvo/grants", Username: "me", PasswordFile: text}, "--grant-url must be an https URL"},
+		{grant.Options{Username: "me", PasswordFile: text}, "--grant-url"},
+		{grant.Options{URL: nfvo, Username: "me"}, "--grant-password-file"},
+		{grant.Options{URL: nfvo, Username: "a:b", PasswordFile: text}, "--grant-username"},
+		{grant.Options{URL: nfvo, Username: "me", PasswordFile: "/nonexistent/file"}, "--grant-password-file"},
+		{grant.Options{URL: nfvo, Username: "me", PasswordFile: empty}, "--grant-password-file"},
+		{grant.Options{URL: nfvo, TokenURL: "https://nfvo/token"}, "--grant-client-id"},
+		{grant.Options{URL: nfvo, TokenURL: "http://nfvo/token", ClientID: "me", ClientSecretFile: text}, "--grant-token-url"},
+		{grant.Options{URL: nfvo, TokenURL: "https://nfvo/token", ClientID: "me", ClientSecretFile: empty}, "--grant-client-secret-file"},
+		{grant.Options{URL: nfvo, Username: "me", PasswordFile: text, TokenURL: "https://nfvo/token"}, "exclude each other"},
+		{grant.Options{URL: nfvo, CAFile: "/nonexistent/file"}, "--grant-ca-file"},
+		{grant.Options{URL: nfvo, CAFile: text}, "--grant-ca-file"},
+		{grant.Options{URL: nfvo, CertFile: text}, "--grant-key-file"},
+		{grant.Options{URL: nfvo, CertFile: text, KeyFile: text}, "--grant-cert-file"},
+		{grant.Options{URL: nfvo, Timeout: -1}, "--grant-timeout"},
+		{grant.Options{URL: nfvo, Timeout: time.Hour}, "--grant-timeout"},
+	} {
+		if row.options.Timeout == 0 {
+			row.options.Timeout = time.Second
+		}
+		client, err := row.options.Source()
+		if client != nil || err == nil || !strings.Contains(err.Error(), row.option) || strings.Contains(err.Error(), "secret@") {
+			t.Errorf("%+v: %v, %v, want an error that names %s", row.options, client, err, row.option)
+		}
+	}
+	none := grant.Options{Timeout: time.Second}
+	if client, err := none.Source(); client != nil || err != nil {
+		t.Errorf("no options: %v, %v", client, err)
+	}
+}

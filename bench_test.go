@@ -11,6 +11,7 @@ import (
 	"net"
 	"net/http"
 	"net/netip"
+	"net/url"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -180,6 +181,57 @@ func BenchmarkAPI(b *testing.B) {
 				b.ReportMetric(perSecond/barePerSecond, "of-bare")
 				b.ReportMetric(float64(p99.Microseconds())/1000, "p99-ms")
 				b.ReportMetric(float64(bareP99.Microseconds())/1000, "bare-p99-ms")
+			}
+		})
+	}
+}
+
+// BenchmarkFilters measures a page of 100 out of 100,000 VNF instances with a filter on a key of the metadata, on a nested attribute and on
+// others, as a ratio to the page without a filter.
+func BenchmarkFilters(b *testing.B) {
+	c := newCluster(b, heattest.Options{})
+	p := c.serve("--log-level", "warn")
+	c.registerVim(p)
+	instance := c.instance(p)
+	p.await(p.expect(http.StatusAccepted, http.MethodPost, instance+"/instantiate", c.instantiation(), nil).Header.Get("Location"), "COMPLETED")
+	connection, err := pgx.Connect(b.Context(), c.database)
+	if err != nil {
+		b.Fatal(err)
+	}
+	for _, statement := range []string{`
+		INSERT INTO vnf_instances (id, name, description, vnfd_id, vnf_pkg_id, provider, product_name, software_version, vnfd_version,
+			instantiation_state, instantiated_vnf_info, metadata, created_at)
+		SELECT gen_random_uuid(), 'vnf-' || n, '', vnfd_id, vnf_pkg_id, provider, product_name, software_version, vnfd_version,
+			'INSTANTIATED', jsonb_set(instantiated_vnf_info, '{vnfcResourceInfo,0,computeResource,resourceId}', to_jsonb('server-' || n % 500)),
+			jsonb_build_object('site', 'site-' || n % 500, 'rack', n % 40), now() - n * interval '1 second'
+		FROM vnf_instances, generate_series(1, 100000) n`, `VACUUM ANALYZE vnf_instances`} {
+		if _, err := connection.Exec(b.Context(), statement); err != nil {
+			b.Fatal(err)
+		}
+	}
+	_ = connection.Close(b.Context())
+	for _, row := range []struct{ name, filter string }{
+		{"metadata", "(eq,metadata/site,site-7)"},
+		{"nested", "(eq,instantiatedVnfInfo/vnfcResourceInfo/computeResource/resourceId,server-7)"},
+		{"provider-nobody", "(eq,vnfProvider,nobody)"},
+		{"name", "(eq,vnfInstanceName,vnf-7)"},
+		{"part-of-name", "(cont,vnfInstanceName,77)"},
+	} {
+		b.Run(row.name, func(b *testing.B) {
+			for b.Loop() {
+				const count = 1000
+				get := func(query string) func(client *http.Client, _ int) error {
+					return func(client *http.Client, _ int) error {
+						return fetch(b.Context(), client, http.MethodGet, p.url+"/vnflcm/v1/vnf_instances"+query, nil, http.StatusOK)
+					}
+				}
+				filtered := "?filter=" + url.QueryEscape(row.filter)
+				load(b, count/10, get(filtered))
+				load(b, count/10, get(""))
+				_, p99 := load(b, count, get(filtered))
+				_, plain := load(b, count, get(""))
+				b.ReportMetric(float64(p99.Microseconds())/1000, "p99-ms")
+				b.ReportMetric(float64(p99)/float64(plain), "of-unfiltered")
 			}
 		})
 	}

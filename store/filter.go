@@ -1,8 +1,10 @@
 package store
 
 import (
+	"context"
 	"encoding/json"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -223,4 +225,29 @@ func (c *compiler) nested(value any) string {
 		panic(err) // strings, numbers and booleans always marshal
 	}
 	return string(encoded)
+}
+
+// narrowLimit is how many instances may match before a list is better read in its order, looking at each.
+const narrowLimit = 1000
+
+// narrow finds the instances that match, if they are few. PostgreSQL does not know how many match a condition on what is inside of a
+// document, and reads the list in its order until the page is full: when few match, the whole of it, documents and all.
+func (s *Store) narrow(ctx context.Context, conditions []filter.Condition, where string, args pgx.NamedArgs) (string, error) {
+	inside := func(c filter.Condition) bool {
+		return instanceAttributes[c.Path[0].Name].kind == documentColumn && (c.Operator == filter.Eq || c.Operator == filter.In)
+	}
+	if !slices.ContainsFunc(conditions, inside) {
+		return where, nil
+	}
+	args["enough"] = narrowLimit + 1
+	probe := `SELECT i.id FROM vnf_instances i WHERE true` + where + ` LIMIT @enough`
+	ids, err := collectIDs(ctx, s.pool, probe, args)
+	if err != nil {
+		return "", fmt.Errorf("read list: %w", err)
+	}
+	if len(ids) > narrowLimit {
+		return where, nil
+	}
+	args["matching"] = ids
+	return where + " AND i.id = ANY(@matching)", nil
 }

@@ -132,6 +132,9 @@ func (s *Store) Instances(ctx context.Context, asked lcm.Page) ([]*lcm.VnfInstan
 	if err != nil {
 		return nil, false, err
 	}
+	if where, err = s.narrow(ctx, asked.Where, where, args); err != nil {
+		return nil, false, err
+	}
 	query := `
 		SELECT i.id, i.created_at, i.updated_at, i.version, i.name, i.description, i.vnfd_id, i.vnf_pkg_id, i.provider,
 			i.product_name, i.software_version, i.vnfd_version, i.instantiation_state, i.deployment IS NOT NULL AS deployed,

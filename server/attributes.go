@@ -99,9 +99,13 @@ func (c collection) condition(expression filter.Expression) (filter.Condition, e
 	return condition, nil
 }
 
+// maxComparisons bounds what one request may ask of the database.
+const maxComparisons = 500
+
 // conditions reads the filters of a query; all of them must hold.
 func (c collection) conditions(filters []string) ([]filter.Condition, error) {
 	var conditions []filter.Condition
+	comparisons := 0
 	for _, text := range filters {
 		expressions, err := filter.Parse(text)
 		if err != nil {
@@ -111,6 +115,9 @@ func (c collection) conditions(filters []string) ([]filter.Condition, error) {
 			condition, err := c.condition(expression)
 			if err != nil {
 				return nil, badRequest(fmt.Sprintf("query parameter filter: at character %d: %v", expression.Offset+1, err))
+			}
+			if comparisons += len(condition.Values); comparisons > maxComparisons {
+				return nil, badRequest(fmt.Sprintf("query parameter filter: more than %d values", maxComparisons))
 			}
 			conditions = append(conditions, condition)
 		}

@@ -7,6 +7,9 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
+
+	"vnfm/samples"
 )
 
 // names lists instances with a query and returns their names, in order.
@@ -28,14 +31,14 @@ func TestFilters(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
 	_, vnfdID, _ := b.onboard()
-	ids := map[string]string{}
+	ids, descriptions := map[string]string{}, map[string]string{"b": "second"}
 	for name, metadata := range map[string]string{
 		"a": `{"site": "Paris, 3e", "rack": {"row": 7, "tags": ["x", "y"]}, "spare": true}`,
 		"b": `{"site": "Lyon", "rack": {"row": 10}, "spare": false, "odd/name": "it's"}`,
 		"c": `{}`,
 	} {
 		location := b.expect(http.StatusCreated, http.MethodPost, "/vnflcm/v1/vnf_instances",
-			`{"vnfdId": "`+vnfdID+`", "vnfInstanceName": "`+name+`", "metadata": `+metadata+`}`).Header.Get("Location")
+			`{"vnfdId": "`+vnfdID+`", "vnfInstanceName": "`+name+`", "vnfInstanceDescription": "`+descriptions[name]+`", "metadata": `+metadata+`}`).Header.Get("Location")
 		ids[name] = location[strings.LastIndex(location, "/")+1:]
 	}
 	for _, row := range []struct{ filter, want string }{
@@ -71,6 +74,12 @@ func TestFilters(t *testing.T) {
 		{`(eq,metadata/no"such,"'x)`, "400"},
 		{`(eq,metadata/no"such\,x)`, ""},
 		{"(neq,metadata/none,x)", ""},
+		{"(neq,vnfInstanceDescription,x)", "b"},
+		{"(ncont,vnfInstanceDescription,x)", "b"},
+		{"(eq,vnfInstanceDescription,)", ""},
+		{"(eq,metadata/rack/row,1e-99999)", ""},
+		{"(eq,metadata/rack/row,0e999999999999)", ""},
+		{"(in,metadata/rack/row,7e0,1e308)", "a"},
 	} {
 		query := "filter=" + url.QueryEscape(row.filter)
 		if row.want == "400" {
@@ -108,7 +117,16 @@ func TestFiltersThatAreWrong(t *testing.T) {
 		{instances, "(eq,instantiatedVnfInfo/scaleStatus/scaleLevel,many)", "not a number"},
 		{instances, "(cont,instantiatedVnfInfo/scaleStatus/scaleLevel,1)", "for texts"},
 		{opOccs, "(gt,startTime,yesterday)", "not a time"},
+		{opOccs, "(gt,startTime,0000-01-01T00:00:00Z)", "not a time"},
+		{opOccs, "(gt,startTime,9999-12-31T23:59:59-23:59)", "not a time"},
 		{opOccs, "(eq,isAutomaticInvocation,maybe)", "true or false"},
+		{instances, "(gt,instantiatedVnfInfo/scaleStatus/scaleLevel,1e-99999)", "not a number"},
+		{instances, "(eq,instantiatedVnfInfo/scaleStatus/scaleLevel,0e999999999999)", "not a number"},
+		{instances, "(eq,vnfInstanceName,\x00)", "UTF-8"},
+		{instances, "(neq,metadata/\x00,a)", "UTF-8"},
+		{instances, "(eq,vnfInstanceName,\xff)", "UTF-8"},
+		{instances, "(in,metadata/a" + strings.Repeat(",1", 501) + ")", "more than 500 values"},
+		{instances, strings.Repeat("(eq,id,a);", 500) + "(eq,id,a)", "more than 500 values"},
 		{packages, "(eq,vnfInstanceName,a)", "no attribute"},
 	} {
 		a := b.expect(http.StatusBadRequest, http.MethodGet, row.path+"?filter="+url.QueryEscape(row.filter), "")
@@ -132,6 +150,7 @@ func TestEveryAttributeHasAColumn(t *testing.T) {
 		},
 		"/vnflcm/v1/vnf_lcm_op_occs": {
 			"(eq,id,a)", "(eq,operationState,COMPLETED)", "(gt,stateEnteredTime,2026-01-01T00:00:00Z)", "(in,startTime,2026-01-01T00:00:00Z)",
+			"(gt,startTime,2026-01-01T00:00:00+23:59)", "(lt,startTime,'2026-01-01T00:00:00,5Z')",
 			"(eq,vnfInstanceId,a)", "(eq,operation,HEAL)", "(eq,isAutomaticInvocation,false)", "(neq,isCancelPending,true)", "(eq,cancelMode,GRACEFUL)",
 			"(eq,operationParams/flavourId,a)", "(gt,error/status,400)", "(eq,resourceChanges/affectedVnfcs/changeType,ADDED)",
 			"(eq,changedInfo/vnfdId,a)", "(eq,changedExtConnectivity/resourceHandle/resourceId,a)",
@@ -147,6 +166,40 @@ func TestEveryAttributeHasAColumn(t *testing.T) {
 			if a := b.expect(http.StatusOK, http.MethodGet, path+"?filter="+url.QueryEscape(filter), ""); strings.TrimSpace(string(a.body)) != "[]" {
 				t.Errorf("%s %s: %s", path, filter, a.body)
 			}
+		}
+	}
+}
+
+// TestFiltersBySoftwareImages has times that are written in several ways, and a package without images.
+func TestFiltersBySoftwareImages(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	b.onboard() // has no image
+	path, _, _ := b.onboardTree(samples.Topology())
+	b.expect(http.StatusCreated, http.MethodPost, "/vnfpkgm/v1/vnf_packages", `{}`)
+	var pkg struct {
+		SoftwareImages []struct{ CreatedAt time.Time }
+	}
+	if err := json.Unmarshal(b.expect(http.StatusOK, http.MethodGet, path, "").body, &pkg); err != nil || len(pkg.SoftwareImages) == 0 {
+		t.Fatal(pkg, err)
+	}
+	created := pkg.SoftwareImages[0].CreatedAt.In(time.FixedZone("", 7200)).Format(time.RFC3339Nano)
+	for _, row := range []struct {
+		filter string
+		want   int
+	}{
+		{"(eq,softwareImages/createdAt," + created + ")", 1},
+		{"(in,softwareImages/createdAt," + created + ")", 1},
+		{"(gte,softwareImages/createdAt," + created + ")", 1},
+		{"(gt,softwareImages/createdAt," + created + ")", 0},
+		{"(neq,softwareImages/createdAt," + created + ")", 0},
+		{"(gt,softwareImages/createdAt,0001-01-01T00:00:00Z)", 1},
+		{"(eq,softwareImages/containerFormat,BARE)", 1},
+	} {
+		var found []any
+		a := b.expect(http.StatusOK, http.MethodGet, "/vnfpkgm/v1/vnf_packages?filter="+url.QueryEscape(row.filter), "")
+		if err := json.Unmarshal(a.body, &found); err != nil || len(found) != row.want {
+			t.Errorf("%s: %d packages and %v, want %d", row.filter, len(found), err, row.want)
 		}
 	}
 }

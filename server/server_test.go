@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"io"
+	"io/fs"
 	"log/slog"
 	"net/http"
 	"net/http/httptest"
@@ -120,8 +121,13 @@ func (b *bench) expect(status int, method, path, body string, header ...string) 
 // onboard uploads a package and processes it as a worker would.
 func (b *bench) onboard() (path, vnfdID string, archive []byte) {
 	b.t.Helper()
+	return b.onboardTree(samples.TwoVdu())
+}
+
+func (b *bench) onboardTree(tree fs.FS) (path, vnfdID string, archive []byte) {
+	b.t.Helper()
 	var csar bytes.Buffer
-	if err := vnfpkg.BuildFS(b.t.Context(), samples.TwoVdu(), &csar); err != nil {
+	if err := vnfpkg.BuildFS(b.t.Context(), tree, &csar); err != nil {
 		b.t.Fatal(err)
 	}
 	archive = csar.Bytes()

@@ -128,10 +128,10 @@ func (c *compiler) compare(expression, sqlType string) string {
 	}
 }
 
-// document compares what is inside of a jsonb column. Equality is containment, which an index serves; everything else looks at every
-// value that the path leads to, through lists.
+// document compares what is inside of a jsonb column. Equality is containment, which an index serves, but of times, which may be written
+// in several ways; everything else looks at every value that the path leads to, through lists.
 func (c *compiler) document() string {
-	if operator := c.condition.Operator; operator == filter.Eq || operator == filter.In {
+	if operator := c.condition.Operator; (operator == filter.Eq || operator == filter.In) && c.condition.Kind != filter.Time {
 		var parts []string
 		for _, value := range c.condition.Values {
 			for _, candidate := range c.candidates(value) {
@@ -153,6 +153,8 @@ func (c *compiler) compareInside() string {
 	switch c.condition.Kind {
 	case filter.Number:
 		return when("number", c.compare(number, "numeric")) + "END"
+	case filter.Time:
+		return when("string", c.compare(text+"::timestamptz", "timestamptz")) + "END"
 	case filter.Boolean:
 		return when("boolean", c.compare(boolean, "boolean")) + "END"
 	case filter.Any:

@@ -152,8 +152,8 @@ func (s *Store) Instances(ctx context.Context, asked lcm.Page) ([]*lcm.VnfInstan
 // instanceAttributes are the attributes of VnfInstance (SOL003 5.5.2.2).
 var instanceAttributes = attributes{
 	"id":                        {expression: "i.id", kind: uuidColumn},
-	"vnfInstanceName":           {expression: "i.name"},
-	"vnfInstanceDescription":    {expression: "i.description"},
+	"vnfInstanceName":           {expression: "NULLIF(i.name, '')"},
+	"vnfInstanceDescription":    {expression: "NULLIF(i.description, '')"},
 	"vnfdId":                    {expression: "i.vnfd_id"},
 	"vnfProvider":               {expression: "i.provider"},
 	"vnfProductName":            {expression: "i.product_name"},

@@ -139,7 +139,8 @@ var packageAttributes = attributes{
 	"vnfdVersion":        {expression: "p.description ->> 'vnfdVersion'"},
 	"checksum": {kind: documentColumn, expression: `CASE WHEN p.content_sha512 IS NOT NULL THEN
 		jsonb_build_object('algorithm', 'SHA-512', 'hash', p.content_sha512) END`},
-	"softwareImages": {expression: "p.software_images", kind: documentColumn,
+	"softwareImages": {kind: documentColumn, expression: `(SELECT jsonb_agg(jsonb_build_object('createdAt', p.created_at) || image)
+		FROM jsonb_path_query(p.software_images, '$[*] ? (@.type() == "object")') image)`,
 		names: map[string]string{"minDisk": "minDiskBytes", "minRam": "minRamBytes", "size": "sizeBytes", "imagePath": "path"}},
 	"additionalArtifacts": {expression: "p.artifacts", kind: documentColumn},
 	"onboardingState":     {expression: "p.onboarding_state"},

@@ -36,15 +36,17 @@ type Condition struct {
 
 // New makes a condition of an expression; an error if a value is not of the kind.
 func New(expression Expression, path []Step, kind Kind) (Condition, error) {
-	for _, value := range expression.Values {
-		if err := kind.check(value); err != nil {
+	values := make([]string, len(expression.Values))
+	for i, value := range expression.Values {
+		var err error
+		if values[i], err = kind.read(value); err != nil {
 			return Condition{}, err
 		}
 	}
 	if part := expression.Operator == Cont || expression.Operator == Ncont; part && kind != Text && kind != Any {
 		return Condition{}, fmt.Errorf("the operator %s is for texts", expression.Operator)
 	}
-	return Condition{Path: path, Kind: kind, Operator: expression.Operator, Values: expression.Values}, nil
+	return Condition{Path: path, Kind: kind, Operator: expression.Operator, Values: values}, nil
 }
 
 // IsNumber reports whether a value is written as JSON writes numbers, and of a size that can be compared.
@@ -53,11 +55,20 @@ func IsNumber(value string) bool {
 	if json.Unmarshal([]byte(value), &number) != nil || strings.HasPrefix(value, `"`) {
 		return false
 	}
-	_, err := strconv.ParseFloat(value, 64)
-	return err == nil
+	if _, err := strconv.ParseFloat(value, 64); err != nil {
+		return false
+	}
+	// ParseFloat takes what is too small for zero, and zero with any exponent.
+	_, digits, found := strings.Cut(strings.ToLower(value), "e")
+	exponent, err := strconv.Atoi(digits)
+	return !found || err == nil && exponent >= -maxExponent && exponent <= maxExponent
 }
 
-func (k Kind) check(value string) error {
+// maxExponent is that of the numbers that every implementation of JSON can hold.
+const maxExponent = 308
+
+// read returns a value of the kind, a time in UTC.
+func (k Kind) read(value string) (string, error) {
 	var err error
 	var name string
 	switch k {
@@ -73,11 +84,20 @@ func (k Kind) check(value string) error {
 		}
 	case Time:
 		name = "a time such as 2006-01-02T15:04:05Z"
-		_, err = time.Parse(time.RFC3339, value)
+		var at time.Time
+		if at, err = time.Parse(time.RFC3339, value); err != nil {
+			break
+		}
+		at = at.UTC()
+		if at.Year() < 1 || at.Year() > 9999 {
+			err = strconv.ErrRange
+			break
+		}
+		value = at.Format(time.RFC3339Nano)
 	default:
 	}
 	if err != nil {
-		return fmt.Errorf("%q is not %s", value, name)
+		return "", fmt.Errorf("%q is not %s", value, name)
 	}
-	return nil
+	return value, nil
 }

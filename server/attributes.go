@@ -1,6 +1,7 @@
 package server
 
 import (
+	"errors"
 	"fmt"
 	"net/http"
 	"slices"
@@ -40,7 +41,8 @@ func property(object *openapi3.Schema, name string) (schema *openapi3.Schema, fr
 }
 
 func required(object *openapi3.Schema, name string) bool {
-	return slices.Contains(object.Required, name)
+	return slices.Contains(object.Required, name) ||
+		slices.ContainsFunc(object.AllOf, func(part *openapi3.SchemaRef) bool { return required(part.Value, name) })
 }
 
 // steps follows a path of names from the element inwards. schema is that of the attribute, nil inside of key-value pairs.
@@ -50,7 +52,7 @@ func (c collection) steps(path []string) (steps []filter.Step, schema *openapi3.
 		step := filter.Step{Name: name}
 		if schema != nil {
 			found, free := property(schema, name)
-			if found == nil && !free || name == "_links" {
+			if found == nil && !free {
 				return nil, nil, fmt.Errorf("there is no attribute %s", strings.Join(path[:i+1], "/"))
 			}
 			schema = found
@@ -66,6 +68,9 @@ func (c collection) steps(path []string) (steps []filter.Step, schema *openapi3.
 
 // condition makes a condition of an expression, if there is such an attribute and the values are of its type.
 func (c collection) condition(expression filter.Expression) (filter.Condition, error) {
+	if expression.Path[0] == "_links" {
+		return filter.Condition{}, errors.New("links cannot be filtered by")
+	}
 	steps, schema, err := c.steps(expression.Path)
 	if err != nil {
 		return filter.Condition{}, err

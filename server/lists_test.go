@@ -112,7 +112,7 @@ func TestFiltersThatAreWrong(t *testing.T) {
 		{instances, "(eq,none,a)", "no attribute none"},
 		{instances, "(eq,id,a);(eq,instantiatedVnfInfo/none,a)", "character 11: there is no attribute instantiatedVnfInfo/none"},
 		{instances, "(eq,metadata,a)", "not a simple attribute"},
-		{instances, "(eq,_links/self/href,a)", "no attribute"},
+		{instances, "(eq,_links/self/href,a)", "links cannot"},
 		{instances, "(eq,instantiationState,ASLEEP)", "INSTANTIATED"},
 		{instances, "(eq,instantiatedVnfInfo/scaleStatus/scaleLevel,many)", "not a number"},
 		{instances, "(cont,instantiatedVnfInfo/scaleStatus/scaleLevel,1)", "for texts"},
@@ -209,16 +209,17 @@ func TestSelectors(t *testing.T) {
 	b := setup(t)
 	_, vnfdID, _ := b.onboard()
 	b.expect(http.StatusCreated, http.MethodPost, "/vnflcm/v1/vnf_instances",
-		`{"vnfdId": "`+vnfdID+`", "vnfInstanceName": "a", "vnfInstanceDescription": "b", "metadata": {"x": {"y": 1, "z": 2}, "w": 3}}`)
+		`{"vnfdId": "`+vnfdID+`", "vnfInstanceName": "a", "vnfInstanceDescription": "b", "metadata": {"x": {"y": 1, "z": 2}, "w": 3, "u/v,t": 4}}`)
 	const mandatory = "_links id instantiationState vnfProductName vnfProvider vnfSoftwareVersion vnfdId vnfdVersion"
 	for _, row := range []struct{ query, want, metadata string }{
 		{"", mandatory + " vnfInstanceDescription vnfInstanceName vnfPkgId", ""},
 		{"exclude_default", mandatory + " vnfInstanceDescription vnfInstanceName vnfPkgId", ""},
-		{"all_fields", mandatory + " metadata vnfInstanceDescription vnfInstanceName vnfPkgId", `{"w":3,"x":{"y":1,"z":2}}`},
-		{"fields=metadata", mandatory + " metadata", `{"w":3,"x":{"y":1,"z":2}}`},
+		{"all_fields", mandatory + " metadata vnfInstanceDescription vnfInstanceName vnfPkgId", `{"u/v,t":4,"w":3,"x":{"y":1,"z":2}}`},
+		{"fields=metadata", mandatory + " metadata", `{"u/v,t":4,"w":3,"x":{"y":1,"z":2}}`},
+		{"fields=metadata/u~1v~at,_links", mandatory + " metadata", `{"u/v,t":4}`},
 		{"fields=vnfInstanceName,metadata/x/y", mandatory + " metadata vnfInstanceName", `{"x":{"y":1}}`},
 		{"exclude_default&fields=metadata/w", mandatory + " metadata vnfInstanceDescription vnfInstanceName vnfPkgId", `{"w":3}`},
-		{"exclude_fields=vnfInstanceName,metadata/x", mandatory + " metadata vnfInstanceDescription vnfPkgId", `{"w":3}`},
+		{"exclude_fields=vnfInstanceName,metadata/x,metadata/u~1v~at", mandatory + " metadata vnfInstanceDescription vnfPkgId", `{"w":3}`},
 		{"exclude-fields=metadata,vnfPkgId", mandatory + " vnfInstanceDescription vnfInstanceName", ""},
 	} {
 		a := b.expect(http.StatusOK, http.MethodGet, "/vnflcm/v1/vnf_instances?"+row.query, "")
@@ -239,8 +240,12 @@ func TestSelectors(t *testing.T) {
 	}
 	for _, query := range []string{
 		"all_fields&exclude_default", "fields=id&exclude_fields=metadata", "exclude_default&exclude_fields=metadata", "fields=none",
-		"fields=", "exclude_fields=id", "exclude_fields=metadata&exclude-fields=metadata", "all_fields&fields=id", "fields=id,,metadata",
+		"fields=", "exclude_fields=id", "exclude_fields=metadata&exclude-fields=metadata", "all_fields&fields=id", "fields=id,,metadata", "fields=metadata//x", "exclude_fields=_links",
 	} {
 		b.expect(http.StatusBadRequest, http.MethodGet, "/vnflcm/v1/vnf_instances?"+query, "")
+	}
+	a := b.expect(http.StatusBadRequest, http.MethodGet, "/vnflcm/v1/vnf_lcm_op_occs?exclude_fields=error/detail", "")
+	if detail := a.detail(t); !strings.Contains(detail, "mandatory") {
+		t.Error(detail)
 	}
 }

@@ -7,6 +7,8 @@ import (
 	"strings"
 
 	"github.com/getkin/kin-openapi/openapi3"
+
+	"vnfm/vnfpkg/filter"
 )
 
 // Selectors of lists, SOL013 5.3. The existing client writes a hyphen.
@@ -56,8 +58,11 @@ func (c collection) selectorOf(query url.Values) (selector, error) {
 func (c collection) paths(into *[][]string, lists []string, exclude bool) error {
 	for _, list := range lists {
 		for name := range strings.SplitSeq(list, ",") {
-			path := strings.Split(name, "/")
-			if _, _, err := c.steps(path); err != nil {
+			path, err := filter.ParsePath(name)
+			if err == nil {
+				_, _, err = c.steps(path)
+			}
+			if err != nil {
 				return badRequest("query: " + err.Error())
 			}
 			if exclude && c.mandatory(path) {

@@ -6,6 +6,7 @@
 package filter
 
 import (
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -147,11 +148,20 @@ var unescape = strings.NewReplacer("~0", "~", "~1", "/", "~a", ",", "~b", "@")
 
 func (p *parser) path() ([]string, error) {
 	at := p.at
+	path, err := ParsePath(p.until(",)"))
+	if err != nil {
+		p.at = at
+		return nil, p.fail("%v", err)
+	}
+	return path, nil
+}
+
+// ParsePath reads the path of an attribute, of which selectors consist too.
+func ParsePath(text string) ([]string, error) {
 	var path []string
-	for name := range strings.SplitSeq(p.until(",)"), "/") {
+	for name := range strings.SplitSeq(text, "/") {
 		if name == "" {
-			p.at = at
-			return nil, p.fail("the name of an attribute is empty")
+			return nil, errors.New("the name of an attribute is empty")
 		}
 		path = append(path, unescape.Replace(name))
 	}

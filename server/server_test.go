@@ -189,6 +189,7 @@ func TestMistakesAreNamed(t *testing.T) {
 		{"no JSON", "POST", instances, `{"vnfdId"`, 400, "not JSON", nil},
 		{"something behind the JSON", "POST", instances, `{"vnfdId": "a"} x`, 400, "follows", nil},
 		{"name twice", "POST", instances, `{"vnfdId": "a", "vnfdId": "b"}`, 400, `"vnfdId" occurs twice`, nil},
+		{"number that cannot be held", "POST", "/vnfpkgm/v1/vnf_packages", `{"userDefinedData": {"a": 1e999}}`, 400, "the number 1e999 before byte 31", nil},
 		{"character that cannot be stored", "POST", "/vnfpkgm/v1/vnf_packages", `{"userDefinedData": {"a": "b\u0000"}}`, 400, "U+0000", nil},
 		{"deep", "POST", instances, `{"metadata": ` + strings.Repeat("[", 100) + strings.Repeat("]", 100) + `}`, 400, "deeper", nil},
 		{"empty", "POST", instances, ``, 400, "not JSON", []string{"Content-Type", "application/json"}},

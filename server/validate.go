@@ -162,7 +162,7 @@ func checkValue(decoder *json.Decoder, depth int) error {
 	}
 	delimiter, ok := token.(json.Delim)
 	if !ok {
-		return checkText(token, decoder)
+		return checkScalar(token, decoder)
 	}
 	if depth == 0 {
 		return fmt.Errorf("nested deeper than %d values", maxJSONDepth)
@@ -175,7 +175,7 @@ func checkValue(decoder *json.Decoder, depth int) error {
 				return err
 			}
 			name, _ := token.(string)
-			if err := checkText(token, decoder); err != nil {
+			if err := checkScalar(token, decoder); err != nil {
 				return err
 			}
 			if names[name] {
@@ -191,10 +191,17 @@ func checkValue(decoder *json.Decoder, depth int) error {
 	return err
 }
 
-// checkText refuses the one character that PostgreSQL cannot store.
-func checkText(token json.Token, decoder *json.Decoder) error {
-	if text, ok := token.(string); ok && strings.ContainsRune(text, 0) {
-		return fmt.Errorf("the character U+0000 before byte %d cannot be stored", decoder.InputOffset())
+// checkScalar refuses the one character that PostgreSQL cannot store, and numbers that are too large.
+func checkScalar(token json.Token, decoder *json.Decoder) error {
+	switch token := token.(type) {
+	case string:
+		if strings.ContainsRune(token, 0) {
+			return fmt.Errorf("the character U+0000 before byte %d cannot be stored", decoder.InputOffset())
+		}
+	case json.Number:
+		if _, err := token.Float64(); err != nil {
+			return fmt.Errorf("the number %.40s before byte %d is too large", token, decoder.InputOffset())
+		}
 	}
 	return nil
 }

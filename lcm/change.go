@@ -89,7 +89,7 @@ func shaping(planner *planner, kind OperationType) plan {
 		wanted := planner.shaped(compute)
 		provision := []Step{planner.uploading(wanted, current), {Name: stepChooseFlavors, Do: planner.chooseFlavors(wanted)}}
 		reshaped.prepare = append(provision, reshaped.prepare...)
-		reshaped.steps = append(reshaped.steps, Step{Name: stepRemoveImages, Do: planner.removeImages(target)})
+		reshaped.last = []Step{{Name: stepRemoveImages, Do: planner.removeImages(target)}}
 	}
 	return reshaped
 }

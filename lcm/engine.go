@@ -43,11 +43,12 @@ type plan struct {
 	start   []Step // done in STARTING, where nothing is touched: if one fails, the operation is over
 	prepare []Step // what is to be done is computed, before anything is touched
 	steps   []Step
+	last    []Step // done after all hooks: a rollback may need what they remove
 	finish  func(run *Run) error
 }
 
 // processing are the steps that are done in PROCESSING.
-func (p plan) processing() []Step { return slices.Concat(p.prepare, p.steps) }
+func (p plan) processing() []Step { return slices.Concat(p.prepare, p.steps, p.last) }
 
 // Engine carries operations out. Any number of engines may work on one database.
 type Engine struct {

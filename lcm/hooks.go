@@ -101,7 +101,7 @@ func (v *visit) driver() string {
 
 // weave adds the hooks of an operation to its plan:
 //
-//	prepare, vnfcs_before, [instantiate_start], instantiate_start/a, …, steps, vnfcs_after, [instantiate_end], instantiate_end/a, …
+//	prepare, vnfcs_before, [instantiate_start], instantiate_start/a, …, steps, vnfcs_after, [instantiate_end], instantiate_end/a, …, last
 //
 // The step that has the name of a hook does nothing; it is there to be undone, by the opposite hook.
 func (h *hooks) weave(ctx context.Context, run *Run, p plan) (plan, error) {

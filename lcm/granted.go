@@ -196,6 +196,7 @@ func (p *grantPlan) assets(grant *Grant) (Assets, error) {
 	}
 	return Assets{
 		Images: overlaid(assets.Images, images), Flavors: overlaid(assets.Flavors, flavors), Zones: overlaid(assets.Zones, zones),
+		Uploaded: without(assets.Uploaded, slices.Collect(maps.Keys(images))),
 	}, nil
 }
 

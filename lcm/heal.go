@@ -153,7 +153,7 @@ func deleteStack(driver InfraDriver) action {
 	}
 }
 
-// createAgain makes the stack of the target.
+// createAgain makes the stack of the target, which is what the VNF has from then on, whatever becomes of the operation.
 func createAgain(driver InfraDriver) action {
 	return func(ctx context.Context, run *Run) (Result, error) {
 		next, err := target(run)
@@ -161,9 +161,10 @@ func createAgain(driver InfraDriver) action {
 			return Result{}, err
 		}
 		next.StackID = ""
-		if run.Deployment.StackID, err = driver.Create(ctx, next); err != nil {
+		if next.StackID, err = driver.Create(ctx, next); err != nil {
 			return Result{}, err
 		}
+		run.Deployment = next
 		return Done(nil), nil
 	}
 }

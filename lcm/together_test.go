@@ -6,6 +6,7 @@ import (
 
 	"vnfm/lcm"
 	"vnfm/lcm/grant/granttest"
+	"vnfm/lcm/heat/heattest"
 )
 
 // This file tests what parts of operations do together that are tested alone elsewhere: images, hooks, grants, and the ways out of a failure.
@@ -21,5 +22,27 @@ func TestGrantedOperationKeepsInMindWhatWasUploaded(t *testing.T) {
 	b.expect(b.do(nfvo, instance, b.manager.Heal, `{}`), lcm.StateCompleted)
 	b.image()
 	b.expect(b.do(nfvo, instance, b.manager.Terminate, forceful), lcm.StateCompleted)
+	b.leaveNothing()
+}
+
+// TestHealedVnfIsMadeFromItsNewImage gives up a healing that has made the stack anew: what follows goes by the new image.
+func TestHealedVnfIsMadeFromItsNewImage(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	instance := b.instanceOf(topology(t))
+	b.expect(b.run(instance, b.manager.Instantiate, b.toService(), -1), lcm.StateCompleted)
+	b.cloud.DeleteImage(b.image())
+	b.cloud.FailResource(heattest.ResourceFault{Type: "OS::Nova::Server", Name: "frontend", Action: "CREATE", Times: 1, Reason: "no"})
+	failed := b.run(instance, b.manager.Heal, `{}`, -1)
+	b.expect(failed, lcm.StateFailedTemp)
+	image := b.image()
+	if _, err := b.manager.Fail(t.Context(), failed.ID); err != nil {
+		t.Fatal(err)
+	}
+	b.expect(b.run(instance, b.manager.Scale, `{"type": "SCALE_OUT", "aspectId": "worker_group"}`, -1), lcm.StateCompleted)
+	if now := b.image(); now != image {
+		t.Errorf("the image %s became %s", image, now)
+	}
+	b.expect(b.run(instance, b.manager.Terminate, forceful, -1), lcm.StateCompleted)
 	b.leaveNothing()
 }

@@ -57,7 +57,7 @@ type Failure struct {
 	Title  string
 	Status int // an HTTP status code
 	Detail string
-	Redo   string // the step that a retry has to begin with; "" = the one that failed
+	Redo   string // the step that the next attempt has to begin with; "" = the one that failed
 }
 
 func (e *Failure) Error() string { return e.Detail }

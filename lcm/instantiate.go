@@ -256,7 +256,7 @@ func removeStack(driver InfraDriver) action {
 	}
 }
 
-// awaitStack waits until Heat has done what it was asked for. If that fails, a retry begins with the step redo.
+// awaitStack waits until Heat has done what it was asked for. If that fails, the next attempt begins with the step redo.
 func awaitStack(driver InfraDriver, redo string) action {
 	return func(ctx context.Context, run *Run) (Result, error) {
 		status, err := driver.Status(ctx, run.Deployment)

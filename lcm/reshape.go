@@ -11,8 +11,9 @@ import (
 
 // Names of the steps of an operation that changes existing resources.
 const (
-	stepPlan        = "plan"
-	stepUpdateStack = "update_stack"
+	stepPlan         = "plan"
+	stepUpdateStack  = "update_stack"
+	stepRestoreStack = "restore_stack"
 )
 
 // change is what an operation makes of a VNF that has resources.
@@ -45,8 +46,8 @@ func reshaping(planner *planner, compute func(context.Context, *Run) (*change, e
 			{Name: "mark_unhealthy", Do: markUnhealthy(driver)},
 			{Name: stepUpdateStack, Do: updateStack(driver, target), Undo: []Step{
 				{Name: "mark_additions", Do: markAdditions(driver)},
-				{Name: "restore_stack", Do: updateStack(driver, former)},
-				{Name: "await_stack", Do: awaitStack(driver, "")},
+				{Name: stepRestoreStack, Do: updateStack(driver, former)},
+				{Name: "await_stack", Do: awaitStack(driver, stepUpdateStack+"/"+stepRestoreStack)},
 				{Name: stepReadResources, Do: planner.readFormer},
 			}},
 			{Name: "await_stack", Do: awaitStack(driver, stepUpdateStack)},

@@ -7,6 +7,7 @@ import (
 	"vnfm/lcm"
 	"vnfm/lcm/grant/granttest"
 	"vnfm/lcm/heat/heattest"
+	"vnfm/mgmtdriver"
 )
 
 // This file tests what parts of operations do together that are tested alone elsewhere: images, hooks, grants, and the ways out of a failure.
@@ -45,4 +46,21 @@ func TestHealedVnfIsMadeFromItsNewImage(t *testing.T) {
 	}
 	b.expect(b.run(instance, b.manager.Terminate, forceful, -1), lcm.StateCompleted)
 	b.leaveNothing()
+}
+
+// TestRollbackCanBeAskedForAgain has Heat fail to go back once.
+func TestRollbackCanBeAskedForAgain(t *testing.T) {
+	t.Parallel()
+	b, driver, instance := setupHooked(t)
+	b.instantiate(instance)
+	driver.faults["change_external_connectivity_end"] = &mgmtdriver.Failure{Detail: "no"}
+	failed := b.run(instance, b.manager.ChangeExtConn, b.moved(), -1)
+	b.expect(failed, lcm.StateFailedTemp)
+	b.cloud.FailResource(heattest.ResourceFault{Type: "OS::Neutron::Port", Times: 1, Reason: "no"})
+	for _, state := range []lcm.OperationState{lcm.StateFailedTemp, lcm.StateRolledBack} {
+		if _, err := b.manager.Rollback(t.Context(), failed.ID); err != nil {
+			t.Fatal(err)
+		}
+		b.expect(b.follow(b.engine(b.db), failed.ID), state)
+	}
 }

@@ -64,9 +64,9 @@ func gracefulStop(_ context.Context, run *Run) (Result, error) {
 	return pause(run, request.GracefulStopTimeout, "graceful stop period"), nil
 }
 
-// pause waits until so many seconds have passed since the operation began.
+// pause waits until so many seconds have passed since its step began: the NFVO and the drivers may have taken long before.
 func pause(run *Run, seconds int, detail string) Result {
-	left := time.Until(run.Operation.StartedAt.Add(time.Duration(seconds) * time.Second))
+	left := time.Until(run.stepBegan.Add(time.Duration(seconds) * time.Second))
 	if left > 0 {
 		return WaitFor(left, detail)
 	}

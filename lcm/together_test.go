@@ -1,7 +1,9 @@
 package lcm_test
 
 import (
+	"slices"
 	"testing"
+	"time"
 
 
 	"vnfm/lcm"
@@ -62,5 +64,19 @@ func TestRollbackCanBeAskedForAgain(t *testing.T) {
 			t.Fatal(err)
 		}
 		b.expect(b.follow(b.engine(b.db), failed.ID), state)
+	}
+}
+
+// TestGracefulPeriodBeginsWithTheGrant has the NFVO take longer than the VNF is to be given for its end.
+func TestGracefulPeriodBeginsWithTheGrant(t *testing.T) {
+	t.Parallel()
+	b, nfvo := setup(t), granttest.Start(t)
+	instance := b.instantiated()
+	nfvo.Answer(granttest.Later(8)) // asked every 0.2 s
+	ended := b.do(nfvo, instance, b.manager.Terminate, `{"terminationType": "GRACEFUL", "gracefulTerminationTimeout": 1}`)
+	b.expect(ended, lcm.StateCompleted)
+	at := slices.IndexFunc(ended.Steps, func(step lcm.StepRecord) bool { return step.Name == "graceful_period" })
+	if step := ended.Steps[at]; step.FinishedAt.Sub(step.StartedAt) < time.Second {
+		t.Errorf("the VNF was given %s, want 1 s", step.FinishedAt.Sub(step.StartedAt))
 	}
 }

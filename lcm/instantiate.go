@@ -37,6 +37,9 @@ func (m *Manager) Instantiate(ctx context.Context, id uuid.UUID, params json.Raw
 		return nil, &Conflict{fmt.Sprintf("VNF instance %s is %s already", id, instance.InstantiationState)}
 	}
 	_, err = m.planner.plan(ctx, instance, shape{request: request}, PlanRequest{CheckOnly: true})
+	if err == nil {
+		_, err = m.planner.vims.Choose(ctx, request.VimConnectionInfo)
+	}
 	if err != nil && (!m.granted || !isGap(err)) {
 		return nil, err
 	}
@@ -65,7 +68,7 @@ type shape struct {
 	assets  Assets
 }
 
-// plan checks a shape against the package and the VIM registry, and computes the deployment. asked says what is no part of the shape.
+// plan checks a shape against the package, and computes the deployment but for its VIM. asked says what is no part of the shape.
 func (p *planner) plan(ctx context.Context, instance *VnfInstance, of shape, asked PlanRequest) (*Deployment, error) {
 	request, levels := of.request, of.levels
 	flavour, err := p.flavour(ctx, instance, request)
@@ -74,10 +77,6 @@ func (p *planner) plan(ctx context.Context, instance *VnfInstance, of shape, ask
 	}
 	if levels == nil {
 		levels = flavour.ScaleLevels(request.InstantiationLevelID)
-	}
-	connections, err := p.vims.Choose(ctx, request.VimConnectionInfo)
-	if err != nil {
-		return nil, err
 	}
 	csar, err := p.packages.OpenCSAR(ctx, instance.VnfPkgID)
 	if err != nil {
@@ -90,7 +89,7 @@ func (p *planner) plan(ctx context.Context, instance *VnfInstance, of shape, ask
 	if err != nil {
 		return nil, err
 	}
-	deployment.VimConnectionInfo, deployment.Request, deployment.ScaleLevels, deployment.Assets = connections, request, levels, of.assets
+	deployment.Request, deployment.ScaleLevels, deployment.Assets = request, levels, of.assets
 	return deployment, nil
 }
 

@@ -379,6 +379,8 @@ func ProblemOf(err error) *Problem {
 		rejected    *Rejected
 		unavailable *Unavailable
 		stopped     *cancelled
+		invalid     *InvalidRequest
+		impossible  *Unprocessable
 	)
 	switch {
 	case errors.As(err, &stopped):
@@ -389,6 +391,10 @@ func ProblemOf(err error) *Problem {
 		problem.Title, problem.Status = "VIM refused the request", rejected.Status
 	case errors.As(err, &unavailable):
 		problem.Title, problem.Status = "Out of reach", http.StatusServiceUnavailable
+	case errors.As(err, &invalid):
+		problem.Status = http.StatusBadRequest
+	case errors.As(err, &impossible):
+		problem.Status = http.StatusUnprocessableEntity
 	}
 	return problem
 }

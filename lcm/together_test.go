@@ -2,6 +2,7 @@ package lcm_test
 
 import (
 	"bytes"
+	"encoding/json"
 	"fmt"
 	"maps"
 	"net/http"
@@ -132,6 +133,23 @@ func TestVnfStaysInItsVimWhateverTheDefaultIs(t *testing.T) {
 	}
 	b.expect(b.run(instance, b.manager.Scale, `{"type": "SCALE_OUT", "aspectId": "worker_group"}`, -1), lcm.StateCompleted)
 	b.expect(b.run(instance, b.manager.Heal, `{}`, -1), lcm.StateCompleted)
+}
+
+// TestWrongRequestIsNoFaultOfTheServer has an instantiation fail for what the client, and the NFVO, have left out.
+func TestWrongRequestIsNoFaultOfTheServer(t *testing.T) {
+	t.Parallel()
+	b, nfvo := setup(t), granttest.Start(t)
+	b.manager.ExpectGrants()
+	instance := b.instance()
+	operation, err := b.manager.Instantiate(t.Context(), instance.ID, json.RawMessage(`{"flavourId": "simple"}`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	failed := b.follow(b.asking(nfvo, b.db, time.Minute), operation.ID)
+	b.expect(failed, lcm.StateFailedTemp)
+	if failed.Error.Status != http.StatusBadRequest {
+		t.Errorf("error %+v", failed.Error)
+	}
 }
 
 // TestRetryAfterHalfARollback lets Glance refuse to remove the new image for as long as a rollback has patience for it.

@@ -142,6 +142,9 @@ func (p *planner) tryGrant(ctx context.Context, run *Run, prepared *grantPlan, g
 		return err
 	}
 	run.Deployment.VimConnectionInfo = merged
+	if run.Instance.InstantiationState == Instantiated {
+		run.Instance.VimConnectionInfo, run.instanceChanged = MaskConnections(merged), true
+	}
 	return nil
 }
 

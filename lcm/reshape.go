@@ -219,7 +219,6 @@ func finishChange(run *Run) error {
 		return err
 	}
 	run.Operation.ResourceChanges = resourceChanges(planned.FormerInfo, run.Instance.InstantiatedVnfInfo)
-	run.Instance.VimConnectionInfo = MaskConnections(run.Deployment.VimConnectionInfo)
 	return nil
 }
 

@@ -11,6 +11,8 @@ import (
 	"testing/fstest"
 	"time"
 
+	"github.com/google/go-cmp/cmp"
+
 	"vnfm/lcm"
 	"vnfm/lcm/grant/granttest"
 	"vnfm/lcm/heat/heattest"
@@ -133,6 +135,22 @@ func TestVnfStaysInItsVimWhateverTheDefaultIs(t *testing.T) {
 	}
 	b.expect(b.run(instance, b.manager.Scale, `{"type": "SCALE_OUT", "aspectId": "worker_group"}`, -1), lcm.StateCompleted)
 	b.expect(b.run(instance, b.manager.Heal, `{}`, -1), lcm.StateCompleted)
+}
+
+// TestInstanceTellsTheConnectionsOfAGrant has the NFVO hand out another connection with an operation that changes no resources.
+func TestInstanceTellsTheConnectionsOfAGrant(t *testing.T) {
+	t.Parallel()
+	b, nfvo := setup(t), granttest.Start(t)
+	instance := b.instantiated()
+	nfvo.Fill(func(_ *lcm.GrantRequest, g *lcm.Grant) {
+		g.VimConnections = []lcm.VimConnectionInfo{{ID: "k8s", VimType: "kubernetes", AccessInfo: map[string]any{"bearer_token": "geheim"}}}
+	})
+	b.expect(b.do(nfvo, instance, b.manager.Operate, `{"changeStateTo": "STOPPED"}`), lcm.StateCompleted)
+	want := append(slices.Clone(instance.VimConnectionInfo),
+		lcm.VimConnectionInfo{ID: "k8s", VimType: "kubernetes", AccessInfo: map[string]any{"bearer_token": lcm.Masked}})
+	if diff := cmp.Diff(want, b.read(instance).VimConnectionInfo); diff != "" {
+		t.Errorf("connections (-want +got):\n%s", diff)
+	}
 }
 
 // TestWrongRequestIsNoFaultOfTheServer has an instantiation fail for what the client, and the NFVO, have left out.

@@ -155,6 +155,9 @@ func (p *planner) chooseVim(ctx context.Context, run *Run) (Result, error) {
 	if err != nil {
 		return Result{}, err
 	}
+	if err := p.vims.tryInline(ctx, connections[0]); err != nil {
+		return Result{}, err
+	}
 	run.Deployment = &Deployment{VimConnectionInfo: connections, Request: of.request}
 	return Done(nil), nil
 }

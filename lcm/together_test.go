@@ -137,6 +137,42 @@ func TestVnfStaysInItsVimWhateverTheDefaultIs(t *testing.T) {
 	b.expect(b.run(instance, b.manager.Heal, `{}`, -1), lcm.StateCompleted)
 }
 
+// inline is a connection to the cloud that is in the request alone.
+func (b *bench) inline(id, password string) string {
+	account := b.cloud.Account()
+	return fmt.Sprintf(`, "vimConnectionInfo": [{"id": %q, "vimType": "ETSINFV.OPENSTACK_KEYSTONE.V_3", "interfaceInfo": {"endpoint": %q},
+		"accessInfo": {"username": %q, "password": %q, "project": %q}}]`, id, b.cloud.AuthURL(), account.User, password, account.Project)
+}
+
+// TestWrongPasswordDoesNotKeepAnInstance has a client mistype what only its request holds: nobody can ever log in to clean up.
+func TestWrongPasswordDoesNotKeepAnInstance(t *testing.T) {
+	t.Parallel()
+	for _, way := range []string{"rollback", "fail"} {
+		t.Run(way, func(t *testing.T) {
+			t.Parallel()
+			b := setup(t)
+			instance := b.instanceOf(topology(t))
+			failed := b.run(instance, b.manager.Instantiate, b.toService(b.inline("mine", "wrong")), -1)
+			b.expect(failed, lcm.StateFailedTemp)
+			if failed.Error.Status != http.StatusUnauthorized {
+				t.Errorf("error %+v", failed.Error)
+			}
+			var err error
+			if way == "fail" {
+				_, err = b.manager.Fail(t.Context(), failed.ID)
+			} else if _, err = b.manager.Rollback(t.Context(), failed.ID); err == nil {
+				b.expect(b.follow(b.engine(b.db), failed.ID), lcm.StateRolledBack)
+			}
+			if err != nil {
+				t.Fatal(err)
+			}
+			if err := b.manager.DeleteInstance(t.Context(), instance.ID); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+}
+
 // TestInstanceTellsTheConnectionsOfAGrant has the NFVO hand out another connection with an operation that changes no resources.
 func TestInstanceTellsTheConnectionsOfAGrant(t *testing.T) {
 	t.Parallel()

@@ -253,6 +253,26 @@ func (r *VimRegistry) registeredAccess(ctx context.Context, connection VimConnec
 	return access, nil
 }
 
+// tryInline logs in to a VIM that is not registered, so that nobody has tried its credentials yet. Were they wrong, and known only
+// after something may have been made there, nobody could clean up.
+func (r *VimRegistry) tryInline(ctx context.Context, connection VimConnectionInfo) error {
+	if connection.VimID != "" {
+		return nil
+	}
+	access, err := inlineAccess(connection)
+	if err != nil {
+		return err
+	}
+	regions, err := r.driver.Regions(ctx, access)
+	if err != nil {
+		return err
+	}
+	if access.Region != "" && !slices.Contains(regions, access.Region) {
+		return &InvalidRequest{"/vimConnectionInfo/0/accessInfo/region", fmt.Sprintf("the VIM at %s has no region %q", access.AuthURL, access.Region)}
+	}
+	return nil
+}
+
 // inlineAccess reads the access from the connection itself, SOL003 4.4.1.6: nothing is looked up in the registry.
 func inlineAccess(connection VimConnectionInfo) (VimAccess, error) {
 	access := VimAccess{

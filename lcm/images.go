@@ -125,11 +125,8 @@ func imageKey(run *Run, image vnfpkg.Image) (ImageKey, error) {
 	return ImageKey{Vim: placeOf(run.Deployment.Vim), VnfPkgID: run.Instance.VnfPkgID, Digest: hex.EncodeToString(sum[:])}, nil
 }
 
-// placeOf identifies what shares its images: a region of a registered VIM, or the project of one that is given inline.
+// placeOf identifies what shares its images: a project in a region. The id of a VIM does not, since clients choose those of their own VIMs.
 func placeOf(vim VimAccess) string {
-	if vim.VimID != "" {
-		return vim.VimID + " " + vim.Region
-	}
 	return strings.Join([]string{vim.AuthURL, vim.Region, vim.ProjectDomain, vim.Project}, " ")
 }
 

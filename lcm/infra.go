@@ -14,7 +14,7 @@ import (
 
 // VimAccess is all that is needed to log in to a VIM. It holds secrets: it is never logged nor stored unsealed.
 type VimAccess struct {
-	VimID         string // the id in the registry; "" for a VIM given inline in a request
+	VimID         string // the id in the registry, or that which the request gives to a VIM of its own
 	AuthURL       string // Keystone's v3 endpoint
 	Region        string // "" = the only one
 	Username      string

@@ -173,6 +173,25 @@ func TestWrongPasswordDoesNotKeepAnInstance(t *testing.T) {
 	}
 }
 
+// TestClientsMayCallDifferentVimsTheSame has two clients name their own VIMs alike: each gets its image, and each is removed.
+func TestClientsMayCallDifferentVimsTheSame(t *testing.T) {
+	t.Parallel()
+	here, elsewhere := setup(t), heattest.Start(t, heattest.Options{})
+	pkg := here.onboard(topology(t))
+	there := *here
+	there.cloud = elsewhere
+	first, second := here.create(pkg.Description.VnfdID), here.create(pkg.Description.VnfdID)
+	here.expect(here.run(first, here.manager.Instantiate, here.toService(here.inline("mine", here.cloud.Account().Password)), -1), lcm.StateCompleted)
+	there.expect(there.run(second, there.manager.Instantiate, there.toService(there.inline("mine", elsewhere.Account().Password)), -1), lcm.StateCompleted)
+	if here.image() == there.image() {
+		t.Error("two clouds have one image")
+	}
+	here.expect(here.run(first, here.manager.Terminate, forceful, -1), lcm.StateCompleted)
+	here.leaveNothing()
+	there.expect(there.run(second, there.manager.Terminate, forceful, -1), lcm.StateCompleted)
+	there.leaveNothing()
+}
+
 // TestInstanceTellsTheConnectionsOfAGrant has the NFVO hand out another connection with an operation that changes no resources.
 func TestInstanceTellsTheConnectionsOfAGrant(t *testing.T) {
 	t.Parallel()

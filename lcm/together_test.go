@@ -3,6 +3,7 @@ package lcm_test
 import (
 	"bytes"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"maps"
 	"net/http"
@@ -254,4 +255,20 @@ func TestRetryAfterHalfARollback(t *testing.T) {
 	}
 	b.expect(b.run(instance, b.manager.Terminate, forceful, -1), lcm.StateCompleted)
 	b.leaveNothing()
+}
+
+// TestGivenUpInstantiationWithImagesCannotBeDeleted refuses it in words for the client.
+func TestGivenUpInstantiationWithImagesCannotBeDeleted(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	instance := b.instanceOf(topology(t))
+	b.cloud.FailResource(heattest.ResourceFault{Type: "OS::Nova::Server", Action: "CREATE", Times: 1, Reason: "no"})
+	failed := b.run(instance, b.manager.Instantiate, b.toService(), -1)
+	b.expect(failed, lcm.StateFailedTemp)
+	if _, err := b.manager.Fail(t.Context(), failed.ID); err != nil {
+		t.Fatal(err)
+	}
+	if err := b.manager.DeleteInstance(t.Context(), instance.ID); !errors.As(err, new(*lcm.Conflict)) {
+		t.Errorf("deletion with images left: %v", err)
+	}
 }

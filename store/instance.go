@@ -184,19 +184,22 @@ func (s *Store) DeleteInstance(ctx context.Context, id uuid.UUID) error {
 		if state != lcm.NotInstantiated {
 			return &lcm.Conflict{Detail: fmt.Sprintf("VNF instance %s is %s: terminate it before it is deleted", id, state)}
 		}
-		const remove = `
-			DELETE FROM vnf_instances i WHERE i.id = $1 AND NOT EXISTS (
-				SELECT FROM vnf_lcm_op_occs o WHERE o.vnf_instance_id = i.id AND o.state NOT IN ('COMPLETED', 'ROLLED_BACK', 'FAILED'))`
-		deleted, err := tx.Exec(ctx, remove, id)
-		if err != nil {
+		// Asked after the lock was got, so that an operation which began just before it is seen.
+		const active = `SELECT EXISTS (
+			SELECT FROM vnf_lcm_op_occs WHERE vnf_instance_id = $1 AND state NOT IN ('COMPLETED', 'ROLLED_BACK', 'FAILED'))`
+		var busy bool
+		if err := tx.QueryRow(ctx, active, id).Scan(&busy); err != nil {
 			return fmt.Errorf("delete vnf instance %s: %w", id, err)
 		}
-		if deleted.RowsAffected() == 0 {
+		if busy {
 			return &lcm.Conflict{Detail: fmt.Sprintf("VNF instance %s has an operation that is not over", id)}
 		}
 		if deployed {
 			return &lcm.Conflict{Detail: fmt.Sprintf(
 				"a failed operation may have left resources of VNF instance %s in the VIM: terminate it before it is deleted", id)}
+		}
+		if _, err := tx.Exec(ctx, `DELETE FROM vnf_instances WHERE id = $1`, id); err != nil {
+			return fmt.Errorf("delete vnf instance %s: %w", id, err)
 		}
 		return nil
 	})

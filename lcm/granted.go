@@ -230,14 +230,15 @@ func (p *grantPlan) zones(grant *Grant) (map[string]string, error) {
 	return zones, nil
 }
 
-func overlaid(values, granted map[string]string) map[string]string {
-	if len(values)+len(granted) == 0 {
+// overlaid are the entries of both, with the values of those that win; nil if there are none.
+func overlaid(values, win map[string]string) map[string]string {
+	if len(values)+len(win) == 0 {
 		return nil
 	}
 	merged := maps.Clone(values)
 	if merged == nil {
 		merged = map[string]string{}
 	}
-	maps.Copy(merged, granted)
+	maps.Copy(merged, win)
 	return merged
 }

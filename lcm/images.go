@@ -45,17 +45,9 @@ func (p *planner) uploading(wanted wantedShape, kept deployed) Step {
 // an upload that was cut off; it is begun again.
 func (p *planner) uploadImages(wanted wantedShape, kept deployed) action {
 	return func(ctx context.Context, run *Run) (Result, error) {
-		of, err := wanted(ctx, run)
+		of, flavour, csar, err := p.sources(ctx, run, wanted)
 		if err != nil {
 			return Result{}, err
-		}
-		flavour, err := p.flavour(ctx, run.Instance, of.request)
-		if err != nil {
-			return Result{}, err
-		}
-		csar, err := p.packages.OpenCSAR(ctx, run.Instance.VnfPkgID)
-		if err != nil {
-			return Result{}, fmt.Errorf("open VNF package %s: %w", run.Instance.VnfPkgID, err)
 		}
 		defer csar.Close()
 		ids := map[string]string{}
@@ -78,6 +70,23 @@ func (p *planner) uploadImages(wanted wantedShape, kept deployed) action {
 		_, err = p.tidyImages(ctx, run, kept, ids)
 		return Done(ids), err
 	}
+}
+
+// sources are the shape that is wanted, its flavour and the package, which has to be closed.
+func (p *planner) sources(ctx context.Context, run *Run, wanted wantedShape) (shape, *vnfpkg.Flavour, *vnfpkg.StoredCSAR, error) {
+	of, err := wanted(ctx, run)
+	if err != nil {
+		return shape{}, nil, nil, err
+	}
+	flavour, err := p.flavour(ctx, run.Instance, of.request)
+	if err != nil {
+		return shape{}, nil, nil, err
+	}
+	csar, err := p.packages.OpenCSAR(ctx, run.Instance.VnfPkgID)
+	if err != nil {
+		return shape{}, nil, nil, fmt.Errorf("open VNF package %s: %w", run.Instance.VnfPkgID, err)
+	}
+	return of, flavour, csar, nil
 }
 
 // importPatience is how long a VIM gets to fetch an image from a URL.
@@ -191,17 +200,9 @@ func (p *planner) tidyImages(ctx context.Context, run *Run, kept deployed, uploa
 // later operations keep to.
 func (p *planner) chooseFlavors(wanted wantedShape) action {
 	return func(ctx context.Context, run *Run) (Result, error) {
-		of, err := wanted(ctx, run)
+		of, flavour, csar, err := p.sources(ctx, run, wanted)
 		if err != nil {
 			return Result{}, err
-		}
-		flavour, err := p.flavour(ctx, run.Instance, of.request)
-		if err != nil {
-			return Result{}, err
-		}
-		csar, err := p.packages.OpenCSAR(ctx, run.Instance.VnfPkgID)
-		if err != nil {
-			return Result{}, fmt.Errorf("open VNF package %s: %w", run.Instance.VnfPkgID, err)
 		}
 		defer csar.Close()
 		chosen, err := p.driver.ChooseFlavors(ctx, run.Deployment.Vim, PlanRequest{

@@ -197,19 +197,12 @@ func provided(run *Run, assets Assets) (Assets, error) {
 			return Assets{}, err
 		}
 		if record.Name == stepUploadImages {
-			assets.Images, assets.Uploaded = merged(assets.Images, found), slices.Sorted(maps.Keys(found))
+			assets.Images, assets.Uploaded = overlaid(assets.Images, found), slices.Sorted(maps.Keys(found))
 		} else {
-			assets.Flavors = merged(assets.Flavors, found)
+			assets.Flavors = overlaid(assets.Flavors, found)
 		}
 	}
 	return assets, nil
-}
-
-func merged(a, b map[string]string) map[string]string {
-	all := map[string]string{}
-	maps.Copy(all, a)
-	maps.Copy(all, b)
-	return all
 }
 
 // requested is what an instantiation asks for.

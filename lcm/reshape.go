@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"fmt"
-	"maps"
 	"net/http"
 	"slices"
 )
@@ -73,20 +72,12 @@ func (p *planner) planChange(compute func(context.Context, *Run) (*change, error
 		next.StackID, next.VimConnectionInfo = run.Deployment.StackID, run.Deployment.VimConnectionInfo
 		// Heat reads the definition of what it replaces from the files of the update, there and back.
 		back := *run.Deployment
-		next.Files, back.Files = joined(back.Files, next.Files), joined(next.Files, back.Files)
+		next.Files, back.Files = overlaid(back.Files, next.Files), overlaid(next.Files, back.Files)
 		return Done(changePlan{
 			Target: next, Unhealthy: wanted.unhealthy, Reason: wanted.reason,
 			Former: &back, FormerInfo: run.Instance.InstantiatedVnfInfo,
 		}), nil
 	}
-}
-
-// joined are the files of both, with the content of those that win.
-func joined(files, win map[string]string) map[string]string {
-	all := map[string]string{}
-	maps.Copy(all, files)
-	maps.Copy(all, win)
-	return all
 }
 
 // current is the deployment that the VNF has, former the one that it has had before the operation, target the one that it is to have.

@@ -272,3 +272,29 @@ func TestGivenUpInstantiationWithImagesCannotBeDeleted(t *testing.T) {
 		t.Errorf("deletion with images left: %v", err)
 	}
 }
+
+// TestEverythingTogetherWithDeathBeforeEveryCommit has the NFVO grant another flavour, with images and a driver of its own.
+func TestEverythingTogetherWithDeathBeforeEveryCommit(t *testing.T) {
+	t.Parallel()
+	tree := driven(twoFlavours(t), mgmtdriver.ChangeFlavourEnd)
+	for kill := range 20 {
+		t.Run(fmt.Sprintf("commit %d", kill+1), func(t *testing.T) {
+			t.Parallel()
+			b, nfvo := setupWith(t, heattest.Options{}, mgmtdriver.Drivers{"recorder": newRecorder()}), granttest.Start(t)
+			instance := b.instanceOf(tree)
+			b.expect(b.do(nfvo, instance, b.manager.Instantiate, b.toService()), lcm.StateCompleted)
+			image := b.image()
+			operation, err := b.manager.ChangeFlavour(t.Context(), instance.ID, json.RawMessage(`{"newFlavourId": "large"}`))
+			if err != nil {
+				t.Fatal(err)
+			}
+			_, _ = b.asking(nfvo, &dying{b.db, kill}, time.Minute).Run(t.Context(), operation.ID)
+			b.expect(b.follow(b.asking(nfvo, b.db, time.Minute), operation.ID), lcm.StateCompleted)
+			if b.image() == image {
+				t.Error("the image is the former one")
+			}
+			b.expect(b.do(nfvo, instance, b.manager.Terminate, forceful), lcm.StateCompleted)
+			b.leaveNothing()
+		})
+	}
+}

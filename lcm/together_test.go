@@ -298,3 +298,16 @@ func TestEverythingTogetherWithDeathBeforeEveryCommit(t *testing.T) {
 		})
 	}
 }
+
+// TestImageGoesThoughItsVimIsNamedMoreExactly has a client add the region of the VIM after the image was made.
+func TestImageGoesThoughItsVimIsNamedMoreExactly(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	instance := b.instanceOf(topology(t))
+	b.expect(b.run(instance, b.manager.Instantiate, b.toService(), -1), lcm.StateCompleted)
+	connection := b.read(instance).VimConnectionInfo[0].ID
+	b.expect(b.modify(b.read(instance), fmt.Sprintf(`{"vimConnectionInfo": [{"id": %q, "accessInfo": {"region": %q}}]}`,
+		connection, b.cloud.Account().Region), -1), lcm.StateCompleted)
+	b.expect(b.run(instance, b.manager.Terminate, forceful, -1), lcm.StateCompleted)
+	b.leaveNothing()
+}

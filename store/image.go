@@ -112,8 +112,9 @@ func (s *Store) ReleaseImages(ctx context.Context, run *lcm.Run, vim string, kee
 		if _, err := tx.Exec(ctx, release, arguments); err != nil {
 			return err
 		}
+		// What the instance calls its VIM may have changed since, as when a region was added.
 		const condemn = `
-			UPDATE vim_images i SET condemned_by = @instance
+			UPDATE vim_images i SET condemned_by = @instance, vim = @vim
 			WHERE i.id = ANY (@released) AND i.condemned_by IS NULL
 				AND NOT EXISTS (SELECT FROM vim_image_users u WHERE u.image_id = i.id)`
 		if _, err := tx.Exec(ctx, condemn, arguments); err != nil {

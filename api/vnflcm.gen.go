@@ -240,7 +240,7 @@ type HealVnfRequest struct {
 	AdditionalParams KeyValuePairs `json:"additionalParams,omitempty,omitzero"`
 	Cause            string        `json:"cause,omitempty,omitzero"`
 
-	// VnfcInstanceID The VNFCs to heal; the whole VNF if absent. Existing users write a single one without the list.
+	// VnfcInstanceID The VNFCs to heal; the whole VNF if absent or empty. Existing users write a single one without the list.
 	VnfcInstanceID any `json:"vnfcInstanceId,omitempty,omitzero"`
 }
 
@@ -324,7 +324,7 @@ type OperateVnfRequest struct {
 	// StopType With STOPPED only; FORCEFUL if absent.
 	StopType OperateVnfRequestStopType `json:"stopType,omitempty,omitzero"`
 
-	// VnfcInstanceID The VNFCs to start or stop; the whole VNF if absent.
+	// VnfcInstanceID The VNFCs to start or stop; the whole VNF if absent or empty.
 	VnfcInstanceID any `json:"vnfcInstanceId,omitempty,omitzero"`
 }
 

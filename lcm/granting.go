@@ -28,6 +28,16 @@ func (p *planner) granting(compute func(context.Context, *Run) (*change, error))
 	}
 }
 
+// grantingSettled are the same steps for an operation that changes a stack: what will be done with its members is decided when Heat
+// does nothing with them.
+func (p *planner) grantingSettled(compute func(context.Context, *Run) (*change, error)) []Step {
+	steps := p.granting(compute)
+	if len(steps) > 0 {
+		steps[0].Do = whenSettled(p.driver, steps[0].Do)
+	}
+	return steps
+}
+
 // grantPlan is what an operation will do if it is granted. It is stored before the NFVO is asked, so that an operation that dies in
 // between asks for the same again, and later does exactly that.
 type grantPlan struct {

@@ -51,19 +51,28 @@ func (m *Manager) Modify(ctx context.Context, id uuid.UUID, params json.RawMessa
 	if _, err := m.planner.otherVnfd(ctx, instance, request); err != nil {
 		return nil, err
 	}
-	if request.VimConnectionInfo != nil || request.VimConnectionInfoDeleteIDs != nil {
-		if instance.InstantiationState != Instantiated {
-			return nil, &InvalidRequest{"/vimConnectionInfo", "a VNF instance has VIM connections while it is INSTANTIATED only"}
-		}
-		connections, err := mergeConnections(instance.VimConnectionInfo, request)
-		if err != nil {
-			return nil, err
-		}
-		if _, err := m.planner.vims.Access(ctx, connections); err != nil {
-			return nil, err
-		}
+	if err := m.planner.checkConnections(ctx, instance, request); err != nil {
+		return nil, err
 	}
 	return m.startIf(ctx, instance, OpModifyInfo, params, Precondition{instance.InstantiationState, versions})
+}
+
+// checkConnections refuses connections that cannot be used. Those of an instantiation that was given up are not shown, but new
+// credentials may be what it takes to clean up after it.
+func (p *planner) checkConnections(ctx context.Context, instance *VnfInstance, request *ModifyRequest) error {
+	switch {
+	case request.VimConnectionInfo == nil && request.VimConnectionInfoDeleteIDs == nil:
+		return nil
+	case instance.InstantiationState != Instantiated && instance.Deployed:
+		return nil
+	case instance.InstantiationState != Instantiated:
+		return &InvalidRequest{"/vimConnectionInfo", "the VNF instance has nothing in a VIM"}
+	}
+	connections, err := mergeConnections(instance.VimConnectionInfo, request)
+	if err == nil {
+		_, err = p.vims.Access(ctx, connections)
+	}
+	return err
 }
 
 // vnfdFacts are what an instance says of its VNFD.
@@ -231,14 +240,20 @@ func modifyConnections(run *Run, request *ModifyRequest, changes map[string]any)
 	if request.VimConnectionInfo == nil && request.VimConnectionInfoDeleteIDs == nil {
 		return nil
 	}
+	if run.Deployment == nil {
+		return &InvalidRequest{"/vimConnectionInfo", "the VNF instance has nothing in a VIM"}
+	}
 	connections, err := mergeConnections(run.Deployment.VimConnectionInfo, request)
 	if err != nil {
 		return err
 	}
 	run.Deployment.VimConnectionInfo = connections
-	run.Instance.VimConnectionInfo = MaskConnections(connections)
+	masked := MaskConnections(connections)
+	if run.Instance.InstantiationState == Instantiated {
+		run.Instance.VimConnectionInfo = masked
+	}
 	if request.VimConnectionInfo != nil {
-		changes["vimConnectionInfo"] = slices.DeleteFunc(slices.Clone(run.Instance.VimConnectionInfo), func(c VimConnectionInfo) bool {
+		changes["vimConnectionInfo"] = slices.DeleteFunc(slices.Clone(masked), func(c VimConnectionInfo) bool {
 			return !slices.ContainsFunc(request.VimConnectionInfo, func(patch map[string]any) bool { return patch["id"] == c.ID })
 		})
 	}

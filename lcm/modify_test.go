@@ -14,6 +14,7 @@ import (
 	"github.com/google/uuid"
 
 	"vnfm/lcm"
+	"vnfm/lcm/heat/heattest"
 	"vnfm/samples"
 	"vnfm/vnfpkg"
 )
@@ -122,6 +123,42 @@ func TestModificationOfTheVnfd(t *testing.T) {
 	if err := b.packages.Delete(t.Context(), instance.VnfPkgID); err != nil {
 		t.Errorf("deletion of the package that is not in use any more: %v", err)
 	}
+}
+
+func TestNewCredentialsForAnInstantiationThatWasGivenUp(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	instance := b.instance()
+	account := b.cloud.Account()
+	var request map[string]any
+	if err := json.Unmarshal(b.request(), &request); err != nil {
+		t.Fatal(err)
+	}
+	request["vimConnectionInfo"] = []any{map[string]any{
+		"id": "inline", "vimType": "openstack", "interfaceInfo": map[string]any{"endpoint": b.cloud.AuthURL()},
+		"accessInfo": map[string]any{"username": account.User, "password": account.Password, "project": account.Project},
+	}}
+	body, err := json.Marshal(request)
+	if err != nil {
+		t.Fatal(err)
+	}
+	b.cloud.FailResource(heattest.ResourceFault{Type: "OS::Nova::Server", Action: "CREATE", Reason: "No valid host was found."})
+	b.expect(b.run(instance, b.manager.Instantiate, string(body), -1), lcm.StateFailedTemp)
+	operations, _, err := b.manager.Operations(t.Context(), lcm.Page{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := b.manager.Fail(t.Context(), operations[0].ID); err != nil {
+		t.Fatal(err)
+	}
+	changed := b.modify(instance, `{"vimConnectionInfo": [{"id": "inline", "accessInfo": {"password": "another"}}]}`, -1)
+	b.expect(changed, lcm.StateCompleted)
+	if strings.Contains(fmt.Sprint(changed.ChangedInfo), "another") || b.read(instance).VimConnectionInfo != nil {
+		t.Errorf("changed info %v, connections %v", changed.ChangedInfo, b.read(instance).VimConnectionInfo)
+	}
+	b.expect(b.modify(instance, `{"vimConnectionInfo": [{"id": "inline", "accessInfo": {"password": "`+account.Password+`"}}]}`, -1), lcm.StateCompleted)
+	b.expect(b.run(instance, b.manager.Terminate, `{"terminationType": "FORCEFUL"}`, -1), lcm.StateCompleted)
+	b.leaveNothing()
 }
 
 func TestModificationOfAnInstanceThatHasChanged(t *testing.T) {

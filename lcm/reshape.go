@@ -39,7 +39,7 @@ type changePlan struct {
 func reshaping(planner *planner, compute func(context.Context, *Run) (*change, error)) plan {
 	driver := planner.driver
 	return plan{
-		start:   planner.granting(compute),
+		start:   planner.grantingSettled(compute),
 		prepare: []Step{{Name: stepPlan, Do: whenSettled(driver, planner.planChange(compute))}},
 		steps: []Step{
 			{Name: "mark_unhealthy", Do: markUnhealthy(driver)},

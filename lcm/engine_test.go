@@ -59,7 +59,7 @@ func setupWith(t *testing.T, cloud heattest.Options, drivers mgmtdriver.Drivers)
 }
 
 // quick are the times of an engine in tests: a dead run is replaced at once.
-var quick = lcm.EngineConfig{Lease: 300 * time.Millisecond, Patience: 200 * time.Millisecond, Logger: slog.New(slog.DiscardHandler)}
+var quick = lcm.EngineConfig{Lease: 700 * time.Millisecond, Patience: 200 * time.Millisecond, Logger: slog.New(slog.DiscardHandler)}
 
 func (b *bench) engine(runs lcm.RunStore) *lcm.Engine {
 	return lcm.NewEngine(runs, b.packages, b.vims, b.driver, b.drivers, quick)

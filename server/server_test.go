@@ -217,7 +217,10 @@ func TestMistakesAreNamed(t *testing.T) {
 		{"termination of what is not there", "POST", instance + "/terminate", `{"terminationType": "FORCEFUL"}`, 409, "NOT_INSTANTIATED", nil},
 		{"no flavour", "POST", instance + "/instantiate", `{}`, 400, "flavourId", nil},
 		{"unknown flavour", "POST", instance + "/instantiate", `{"flavourId": "none"}`, 400, "/flavourId", nil},
-		{"no VIM", "POST", instance + "/instantiate", `{"flavourId": "simple"}`, 400, "default VIM", nil},
+		{"no VIM", "POST", instance + "/instantiate", `{"flavourId": "simple", "extVirtualLinks": [{"id": "a", "resourceId": "b", "extCps": [
+			{"cpdId": "controller_CP1", "cpConfig": [{}]}, {"cpdId": "controller_CP2", "cpConfig": [{}]},
+			{"cpdId": "worker_CP1", "cpConfig": [{}]}, {"cpdId": "worker_CP2", "cpConfig": [{}]}]}]}`, 400, "default VIM", nil},
+		{"no network", "POST", instance + "/instantiate", `{"flavourId": "simple"}`, 400, "/extVirtualLinks", nil},
 		{"address type", "POST", instance + "/instantiate", `{"flavourId": "simple", "extVirtualLinks": [{"id": "a", "resourceId": "b", "extCps": [
 			{"cpdId": "c", "cpConfig": [{"cpProtocolData": [{"layerProtocol": "IP_OVER_ETHERNET", "ipOverEthernet": {"ipAddresses": [{"type": "IPV5"}]}}]}]}]}]}`,
 			400, "/extVirtualLinks/0/extCps/0/cpConfig/0/cpProtocolData/0/ipOverEthernet/ipAddresses/0/type", nil},

@@ -33,6 +33,9 @@ func (c *cloud) images(t *testing.T) map[string]images.Image {
 // TestLifeOfAVnfWithoutTemplates walks a VNF whose package has no Heat templates, but a software image, from its instantiation to its
 // termination.
 func TestLifeOfAVnfWithoutTemplates(t *testing.T) {
+	if testing.Short() {
+		t.Skip("short")
+	}
 	c := openCloud(t)
 	registerVim(t)
 	csar := filepath.Join(t.TempDir(), "topology.csar")

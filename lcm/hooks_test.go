@@ -254,10 +254,7 @@ func TestRollbackOfAChangeCallsTheOtherHook(t *testing.T) {
 				failed = b.run(instance, b.manager.ChangeExtConn, b.moved(), -1)
 			}
 			b.expect(failed, lcm.StateFailedTemp)
-			if _, err := b.manager.Rollback(t.Context(), failed.ID); err != nil {
-				t.Fatal(err)
-			}
-			b.expect(b.follow(b.engine(b.db), failed.ID), lcm.StateRolledBack)
+			b.expect(b.rollBack(failed), lcm.StateRolledBack)
 			var hooks []string
 			for _, note := range driver.notes {
 				words := strings.Fields(note)
@@ -291,10 +288,7 @@ func TestOnlyTheHooksOfTheVnfdAreCalled(t *testing.T) {
 	driver.faults["instantiate_end"] = &mgmtdriver.Failure{Detail: "no"}
 	failed := b.run(instance, b.manager.Instantiate, string(b.request()), -1)
 	b.expect(failed, lcm.StateFailedTemp)
-	if _, err := b.manager.Rollback(t.Context(), failed.ID); err != nil {
-		t.Fatal(err)
-	}
-	b.expect(b.follow(b.engine(b.db), failed.ID), lcm.StateRolledBack)
+	b.expect(b.rollBack(failed), lcm.StateRolledBack)
 	// What instantiate_end has registered elsewhere can be removed, though the VNFD has no instantiate_start.
 	driver.expect(t, "instantiate_end 0>2 +controller +worker", "terminate_end 0>0 back")
 	b.instantiate(instance)

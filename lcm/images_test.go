@@ -245,10 +245,7 @@ func TestUploadCanBeCancelled(t *testing.T) {
 	b.expect(b.follow(b.engine(b.db), operation.ID), lcm.StateFailedTemp)
 	stop()
 	b.leaveNothing()
-	if _, err := b.manager.Rollback(t.Context(), operation.ID); err != nil {
-		t.Fatal(err)
-	}
-	b.expect(b.follow(b.engine(b.db), operation.ID), lcm.StateRolledBack)
+	b.expect(b.rollBack(operation), lcm.StateRolledBack)
 }
 
 // uploadUnderWay is an instantiation in the middle of an upload, in a process that stop ends.
@@ -324,10 +321,7 @@ func TestWhatIsLeftOfAFailedInstantiationGoes(t *testing.T) {
 			b.expect(failed, lcm.StateFailedTemp)
 			b.image()
 			if way == "rollback" {
-				if _, err := b.manager.Rollback(t.Context(), failed.ID); err != nil {
-					t.Fatal(err)
-				}
-				b.expect(b.follow(b.engine(b.db), failed.ID), lcm.StateRolledBack)
+				b.expect(b.rollBack(failed), lcm.StateRolledBack)
 			} else {
 				if _, err := b.manager.Fail(t.Context(), failed.ID); err != nil {
 					t.Fatal(err)
@@ -398,10 +392,7 @@ func TestNewFlavourHasItsOwnImages(t *testing.T) {
 			changed := b.run(instance, b.manager.ChangeFlavour, `{"newFlavourId": "large"}`, -1)
 			if way == "rollback" {
 				b.expect(changed, lcm.StateFailedTemp)
-				if _, err := b.manager.Rollback(t.Context(), changed.ID); err != nil {
-					t.Fatal(err)
-				}
-				b.expect(b.follow(b.engine(b.db), changed.ID), lcm.StateRolledBack)
+				b.expect(b.rollBack(changed), lcm.StateRolledBack)
 			} else {
 				b.expect(changed, lcm.StateCompleted)
 			}

@@ -143,12 +143,9 @@ func TestNewCredentialsForAnInstantiationThatWasGivenUp(t *testing.T) {
 		t.Fatal(err)
 	}
 	b.cloud.FailResource(heattest.ResourceFault{Type: "OS::Nova::Server", Action: "CREATE", Reason: "No valid host was found."})
-	b.expect(b.run(instance, b.manager.Instantiate, string(body), -1), lcm.StateFailedTemp)
-	operations, _, err := b.manager.Operations(t.Context(), lcm.Page{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	if _, err := b.manager.Fail(t.Context(), operations[0].ID); err != nil {
+	failed := b.run(instance, b.manager.Instantiate, string(body), -1)
+	b.expect(failed, lcm.StateFailedTemp)
+	if _, err := b.manager.Fail(t.Context(), failed.ID); err != nil {
 		t.Fatal(err)
 	}
 	changed := b.modify(instance, `{"vimConnectionInfo": [{"id": "inline", "accessInfo": {"password": "another"}}]}`, -1)

@@ -95,10 +95,7 @@ func TestHalfDoneStopIsRolledBack(t *testing.T) {
 	}
 	failed := b.run(instance, b.manager.Operate, `{"changeStateTo": "STOPPED"}`, -1)
 	b.expect(failed, lcm.StateFailedTemp)
-	if _, err := b.manager.Rollback(t.Context(), failed.ID); err != nil {
-		t.Fatal(err)
-	}
-	b.expect(b.follow(b.engine(b.db), failed.ID), lcm.StateRolledBack)
+	b.expect(b.rollBack(failed), lcm.StateRolledBack)
 	if b.off() != 0 {
 		t.Error("the controller is still off after the rollback")
 	}

@@ -66,6 +66,15 @@ func (b *bench) run(instance *lcm.VnfInstance, start operate, request string, ki
 	return b.follow(b.engine(b.db), operation.ID)
 }
 
+// rollBack undoes a failed operation.
+func (b *bench) rollBack(failed *lcm.Operation) *lcm.Operation {
+	b.t.Helper()
+	if _, err := b.manager.Rollback(b.t.Context(), failed.ID); err != nil {
+		b.t.Fatal(err)
+	}
+	return b.follow(b.engine(b.db), failed.ID)
+}
+
 func TestScaleOutAndInWithDeathBeforeEveryCommit(t *testing.T) {
 	t.Parallel()
 	for kill := -1; kill < 13; kill++ {
@@ -339,10 +348,7 @@ func TestSmallerFlavourAndBack(t *testing.T) {
 			changed := b.run(instance, b.manager.ChangeFlavour, `{"newFlavourId": "large"}`, -1)
 			if way == "rolled back" {
 				b.expect(changed, lcm.StateFailedTemp)
-				if _, err := b.manager.Rollback(t.Context(), changed.ID); err != nil {
-					t.Fatal(err)
-				}
-				b.expect(b.follow(b.engine(b.db), changed.ID), lcm.StateRolledBack)
+				b.expect(b.rollBack(changed), lcm.StateRolledBack)
 				workers = 3
 			} else {
 				b.expect(changed, lcm.StateCompleted)

@@ -44,10 +44,7 @@ func TestRollbackAfterTheLastHookFindsItsImages(t *testing.T) {
 	driver.faults["change_flavour_end"] = &mgmtdriver.Failure{Detail: "no"}
 	failed := b.run(instance, b.manager.ChangeFlavour, `{"newFlavourId": "large"}`, -1)
 	b.expect(failed, lcm.StateFailedTemp)
-	if _, err := b.manager.Rollback(t.Context(), failed.ID); err != nil {
-		t.Fatal(err)
-	}
-	b.expect(b.follow(b.engine(b.db), failed.ID), lcm.StateRolledBack)
+	b.expect(b.rollBack(failed), lcm.StateRolledBack)
 	if now := b.image(); now != image {
 		t.Errorf("the VNF has gone back to the image %s, and there is %s", image, now)
 	}

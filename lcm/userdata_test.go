@@ -139,10 +139,7 @@ func TestUserDataThatFailsIsTheFailureOfTheOperation(t *testing.T) {
 			if operation.Error == nil || !strings.Contains(operation.Error.Detail, row.says) || strings.Contains(operation.Error.Detail, "hidden-thing") {
 				t.Errorf("error %+v, want one that says %q", operation.Error, row.says)
 			}
-			if _, err := b.manager.Rollback(t.Context(), operation.ID); err != nil {
-				t.Fatal(err)
-			}
-			b.expect(b.follow(b.engine(b.db), operation.ID), lcm.StateRolledBack)
+			b.expect(b.rollBack(operation), lcm.StateRolledBack)
 			b.leaveNothing()
 		})
 	}

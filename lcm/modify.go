@@ -95,9 +95,9 @@ func (p *planner) otherVnfd(ctx context.Context, instance *VnfInstance, request 
 		pkg, err = p.packages.PackageOfVnfd(ctx, request.VnfdID)
 	case request.VnfPkgID != "":
 		attribute, name = "/vnfPkgId", request.VnfPkgID
-		id, parseErr := uuid.Parse(name)
-		if pkg, err = p.packages.Package(ctx, id); parseErr != nil {
-			err = vnfpkg.ErrNotFound
+		err = vnfpkg.ErrNotFound
+		if id, parseErr := uuid.Parse(name); parseErr == nil {
+			pkg, err = p.packages.Package(ctx, id)
 		}
 	default:
 		return nil, nil

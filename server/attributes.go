@@ -45,6 +45,14 @@ func required(object *openapi3.Schema, name string) bool {
 		slices.ContainsFunc(object.AllOf, func(part *openapi3.SchemaRef) bool { return required(part.Value, name) })
 }
 
+// unlisted returns the schema of the elements of a list, and that of anything else as it is.
+func unlisted(schema *openapi3.Schema) (element *openapi3.Schema, list bool) {
+	for schema != nil && schema.Type.Is(openapi3.TypeArray) {
+		schema, list = schema.Items.Value, true
+	}
+	return schema, list
+}
+
 // steps follows a path of names from the element inwards. schema is that of the attribute, nil inside of key-value pairs.
 func (c collection) steps(path []string) (steps []filter.Step, schema *openapi3.Schema, err error) {
 	schema = c.element
@@ -57,10 +65,7 @@ func (c collection) steps(path []string) (steps []filter.Step, schema *openapi3.
 			}
 			schema = found
 		}
-		for schema != nil && schema.Type.Is(openapi3.TypeArray) {
-			step.List = true
-			schema = schema.Items.Value
-		}
+		schema, step.List = unlisted(schema)
 		steps = append(steps, step)
 	}
 	return steps, schema, nil

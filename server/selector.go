@@ -23,7 +23,7 @@ const (
 // selector says which attributes of an element are shown.
 type selector struct {
 	collection
-	listed   [][]string // shown beside the mandatory ones, or with byDefault beside the usual ones
+	listed   [][]string // shown beside the mandatory ones, or with usual beside the usual ones
 	excluded [][]string
 	whole    bool // the list has to be read with its large attributes
 	pruned   bool // something is to be taken out
@@ -158,8 +158,6 @@ func inner(schema *openapi3.Schema, name string) *openapi3.Schema {
 		return nil
 	}
 	found, _ := property(schema, name)
-	for found != nil && found.Type.Is(openapi3.TypeArray) {
-		found = found.Items.Value
-	}
+	found, _ = unlisted(found)
 	return found
 }

@@ -264,9 +264,9 @@ func uploadUnderWay(t *testing.T) (b *bench, operation *lcm.Operation, stop func
 	ended := make(chan struct{})
 	go func() {
 		defer close(ended)
-		for engine := b.engine(b.db); working.Err() == nil; time.Sleep(10 * time.Millisecond) {
-			_, _ = engine.Run(working, operation.ID) // on a slow machine a run may lose its short lease before it comes to the upload
-		}
+		config := quick
+		config.Lease = 10 * time.Second // so that on a slow machine too what is half there is still this run's to remove
+		_, _ = lcm.NewEngine(b.db, b.packages, b.vims, b.driver, b.drivers, config).Run(working, operation.ID)
 	}()
 	for deadline := time.Now().Add(time.Minute); len(b.made("image")) == 0; time.Sleep(10 * time.Millisecond) {
 		if time.Now().After(deadline) {

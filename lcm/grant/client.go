@@ -20,6 +20,7 @@ import (
 	"net/url"
 	"time"
 
+	"vnfm/api/peer"
 	"vnfm/lcm"
 )
 
@@ -34,7 +35,7 @@ type Client struct {
 	grants  *url.URL // the collection
 	timeout time.Duration
 	http    *http.Client
-	login   login
+	login   peer.Login
 }
 
 // Request implements [lcm.GrantSource]: POST to the collection. If the answer gets lost, or the process dies before it is stored, the
@@ -87,18 +88,10 @@ type answer struct {
 	body     []byte
 }
 
-// call sends a request. A token that the NFVO does not accept any more is replaced once.
+// call sends a request.
 func (c *Client) call(ctx context.Context, method string, target *url.URL, body []byte) (*answer, error) {
 	ctx, cancel := context.WithTimeout(ctx, c.timeout)
 	defer cancel()
-	got, err := c.send(ctx, method, target, body)
-	if err == nil && got.status == http.StatusUnauthorized && c.login.renew() {
-		got, err = c.send(ctx, method, target, body)
-	}
-	return got, err
-}
-
-func (c *Client) send(ctx context.Context, method string, target *url.URL, body []byte) (*answer, error) {
 	request, err := http.NewRequestWithContext(ctx, method, target.String(), bytes.NewReader(body))
 	if err != nil {
 		return nil, fmt.Errorf("ask NFVO: %w", err)
@@ -108,17 +101,14 @@ func (c *Client) send(ctx context.Context, method string, target *url.URL, body 
 	if body != nil {
 		request.Header.Set("Content-Type", "application/json")
 	}
-	if err := c.login.authorize(request); err != nil {
-		return nil, err
-	}
-	response, err := c.http.Do(request)
+	response, err := peer.Do(c.http, c.login, request)
 	if err != nil {
-		return nil, &lcm.Unavailable{Peer: c.peer(), Err: cause(err)}
+		return nil, c.unanswered(err)
 	}
 	defer response.Body.Close()
 	content, err := io.ReadAll(io.LimitReader(response.Body, maxAnswerBytes+1))
 	if err != nil {
-		return nil, &lcm.Unavailable{Peer: c.peer(), Err: cause(err)}
+		return nil, &lcm.Unavailable{Peer: c.peer(), Err: peer.Cause(err)}
 	}
 	if len(content) > maxAnswerBytes {
 		return nil, bad("its answer is larger than %d bytes", maxAnswerBytes)
@@ -128,13 +118,16 @@ func (c *Client) send(ctx context.Context, method string, target *url.URL, body 
 
 func (c *Client) peer() string { return "NFVO at " + c.grants.String() }
 
-// cause is an error of the HTTP client without the method and the address, which are told already.
-func cause(err error) error {
-	var wrapped *url.Error
-	if errors.As(err, &wrapped) {
-		return wrapped.Err
+// unanswered is the error for a request that got no answer.
+func (c *Client) unanswered(err error) error {
+	var token *peer.TokenError
+	switch {
+	case !errors.As(err, &token):
+		return &lcm.Unavailable{Peer: c.peer(), Err: peer.Cause(err)}
+	case token.Temporary():
+		return &lcm.Unavailable{Peer: "OAuth2 token endpoint " + token.Endpoint, Err: token.Err}
 	}
-	return err
+	return &lcm.Failure{Title: "No access to the NFVO", Status: http.StatusBadGateway, Detail: token.Error()}
 }
 
 // bad says that an answer of the NFVO cannot be understood.

@@ -1,8 +1,6 @@
 package grant
 
 import (
-	"crypto/tls"
-	"crypto/x509"
 	"errors"
 	"fmt"
 	"net"
@@ -12,23 +10,19 @@ import (
 	"strings"
 	"time"
 
-	"golang.org/x/oauth2"
-	"golang.org/x/oauth2/clientcredentials"
-
+	"vnfm/api/peer"
 	"vnfm/lcm"
 )
 
 // Options are the command-line options that say where the NFVO is. Secrets are in files: others can read the arguments of a process.
 type Options struct {
-	URL              string        `env:"VNFM_GRANT_URL" placeholder:"URL" help:"NFVO that grants operations: the complete address of its grants, such as https://nfvo/grant/v1/grants. Default: none, operations need no grant."`
-	Username         string        `env:"VNFM_GRANT_USERNAME" placeholder:"NAME" help:"User at the NFVO, for HTTP Basic. Default: none."`
-	PasswordFile     string        `env:"VNFM_GRANT_PASSWORD_FILE" type:"path" placeholder:"FILE" help:"File with the password of the user at the NFVO. Default: none."`
-	TokenURL         string        `name:"token-url" env:"VNFM_GRANT_TOKEN_URL" placeholder:"URL" help:"OAuth2 token endpoint for the NFVO, for client credentials. Default: none."`
-	ClientID         string        `name:"client-id" env:"VNFM_GRANT_CLIENT_ID" placeholder:"ID" help:"OAuth2 client at the token endpoint. Default: none."`
-	ClientSecretFile string        `env:"VNFM_GRANT_CLIENT_SECRET_FILE" type:"path" placeholder:"FILE" help:"File with the secret of the OAuth2 client. Default: none."`
-	CAFile           string        `name:"ca-file" env:"VNFM_GRANT_CA_FILE" type:"path" placeholder:"FILE" help:"Certificates (PEM) of the authorities that the NFVO's certificate must be from. Default: those of the system."`
-	CertFile         string        `env:"VNFM_GRANT_CERT_FILE" type:"path" placeholder:"FILE" help:"Certificate (PEM) by which the NFVO knows this server. Default: none."`
-	KeyFile          string        `env:"VNFM_GRANT_KEY_FILE" type:"path" placeholder:"FILE" help:"Key (PEM) of that certificate. Default: none."`
+	URL              string `env:"VNFM_GRANT_URL" placeholder:"URL" help:"NFVO that grants operations: the complete address of its grants, such as https://nfvo/grant/v1/grants. Default: none, operations need no grant."`
+	Username         string `env:"VNFM_GRANT_USERNAME" placeholder:"NAME" help:"User at the NFVO, for HTTP Basic. Default: none."`
+	PasswordFile     string `env:"VNFM_GRANT_PASSWORD_FILE" type:"path" placeholder:"FILE" help:"File with the password of the user at the NFVO. Default: none."`
+	TokenURL         string `name:"token-url" env:"VNFM_GRANT_TOKEN_URL" placeholder:"URL" help:"OAuth2 token endpoint for the NFVO, for client credentials. Default: none."`
+	ClientID         string `name:"client-id" env:"VNFM_GRANT_CLIENT_ID" placeholder:"ID" help:"OAuth2 client at the token endpoint. Default: none."`
+	ClientSecretFile string `env:"VNFM_GRANT_CLIENT_SECRET_FILE" type:"path" placeholder:"FILE" help:"File with the secret of the OAuth2 client. Default: none."`
+	peer.TLSFiles    `embed:"" envprefix:"VNFM_GRANT_"`
 	Timeout          time.Duration `default:"20s" env:"VNFM_GRANT_TIMEOUT" help:"Time in which the NFVO has to answer one call. Default: 20s."`
 }
 
@@ -47,7 +41,7 @@ func (o *Options) Source() (lcm.GrantSource, error) {
 	if o.Timeout <= 0 || o.Timeout > 45*time.Second {
 		return nil, fmt.Errorf("--grant-timeout: %s is not more than 0 and at most 45s, within which a step of an operation has to end", o.Timeout)
 	}
-	security, err := o.tls()
+	security, err := o.Config("--grant-")
 	if err != nil {
 		return nil, err
 	}
@@ -56,8 +50,7 @@ func (o *Options) Source() (lcm.GrantSource, error) {
 			Proxy: http.ProxyFromEnvironment, TLSClientConfig: security, TLSHandshakeTimeout: o.Timeout,
 			MaxIdleConnsPerHost: 32, IdleConnTimeout: time.Minute,
 		},
-		// What an NFVO grants is at its own address; elsewhere nobody shall see our credentials.
-		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
+		CheckRedirect: peer.NoRedirect, // what an NFVO grants is at its own address
 	}}
 	if client.login, err = o.login(client.http); err != nil {
 		return nil, err
@@ -93,32 +86,7 @@ func endpoint(option, address string, credentials bool) (*url.URL, error) {
 	return parsed, nil
 }
 
-func (o *Options) tls() (*tls.Config, error) {
-	config := &tls.Config{MinVersion: tls.VersionTLS12}
-	if o.CAFile != "" {
-		authorities, err := os.ReadFile(o.CAFile)
-		if err != nil {
-			return nil, fmt.Errorf("--grant-ca-file: %w", err)
-		}
-		config.RootCAs = x509.NewCertPool()
-		if !config.RootCAs.AppendCertsFromPEM(authorities) {
-			return nil, fmt.Errorf("--grant-ca-file: %s holds no certificate in PEM", o.CAFile)
-		}
-	}
-	if (o.CertFile == "") != (o.KeyFile == "") {
-		return nil, errors.New("--grant-cert-file and --grant-key-file go together")
-	}
-	if o.CertFile != "" {
-		certificate, err := tls.LoadX509KeyPair(o.CertFile, o.KeyFile)
-		if err != nil {
-			return nil, fmt.Errorf("--grant-cert-file, --grant-key-file: %w", err)
-		}
-		config.Certificates = []tls.Certificate{certificate}
-	}
-	return config, nil
-}
-
-func (o *Options) login(client *http.Client) (login, error) {
+func (o *Options) login(client *http.Client) (peer.Login, error) {
 	hasBasic, hasOAuth2 := o.Username != "" || o.PasswordFile != "", o.TokenURL != "" || o.ClientID != "" || o.ClientSecretFile != ""
 	switch {
 	case hasBasic && hasOAuth2:
@@ -128,7 +96,7 @@ func (o *Options) login(client *http.Client) (login, error) {
 			return nil, errors.New("--grant-username and --grant-password-file go together, and the name has no colon")
 		}
 		password, err := secret("--grant-password-file", o.PasswordFile)
-		return basic{o.Username, password}, err
+		return peer.Basic(o.Username, password), err
 	case hasOAuth2:
 		if o.TokenURL == "" || o.ClientID == "" || o.ClientSecretFile == "" {
 			return nil, errors.New("--grant-token-url, --grant-client-id and --grant-client-secret-file go together")
@@ -137,16 +105,15 @@ func (o *Options) login(client *http.Client) (login, error) {
 			return nil, err
 		}
 		secret, err := secret("--grant-client-secret-file", o.ClientSecretFile)
-		return &clientCredentials{http: client, config: clientcredentials.Config{
-			ClientID: o.ClientID, ClientSecret: string(secret), TokenURL: o.TokenURL, AuthStyle: oauth2.AuthStyleInHeader,
-		}}, err
+		credentials := peer.ClientCredentials{TokenURL: o.TokenURL, ClientID: o.ClientID, ClientSecret: secret}
+		return peer.OAuth2(credentials, client), err
 	default:
-		return anonymous{}, nil
+		return peer.Anonymous, nil
 	}
 }
 
 // secret reads a file with one secret; a line break at its end does not belong to it.
-func secret(option, path string) (lcm.Secret, error) {
+func secret(option, path string) (string, error) {
 	content, err := os.ReadFile(path) //nolint:gosec // the operator's own choice
 	if err != nil {
 		return "", fmt.Errorf("%s: %w", option, err)
@@ -155,5 +122,5 @@ func secret(option, path string) (lcm.Secret, error) {
 	if text == "" {
 		return "", fmt.Errorf("%s: %s is empty", option, path)
 	}
-	return lcm.Secret(text), nil
+	return text, nil
 }

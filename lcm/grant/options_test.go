@@ -15,6 +15,7 @@ import (
 	"testing"
 	"time"
 
+	"vnfm/api/peer"
 	"vnfm/lcm"
 	"vnfm/lcm/grant"
 	"vnfm/lcm/grant/granttest"
@@ -57,10 +58,10 @@ func TestTLS(t *testing.T) {
 		options grant.Options
 		granted bool
 	}{
-		"authority and certificate": {grant.Options{CAFile: caFile, CertFile: certFile, KeyFile: keyFile}, true},
-		"no authority":              {grant.Options{CertFile: certFile, KeyFile: keyFile}, false},
-		"another authority":         {grant.Options{CAFile: certFile, CertFile: certFile, KeyFile: keyFile}, false},
-		"no certificate":            {grant.Options{CAFile: caFile}, false},
+		"authority and certificate": {grant.Options{TLSFiles: peer.TLSFiles{CAFile: caFile, CertFile: certFile, KeyFile: keyFile}}, true},
+		"no authority":              {grant.Options{TLSFiles: peer.TLSFiles{CertFile: certFile, KeyFile: keyFile}}, false},
+		"another authority":         {grant.Options{TLSFiles: peer.TLSFiles{CAFile: certFile, CertFile: certFile, KeyFile: keyFile}}, false},
+		"no certificate":            {grant.Options{TLSFiles: peer.TLSFiles{CAFile: caFile}}, false},
 	} {
 		row.options.URL = server.URL + granttest.Path
 		answer, err := source(t, row.options).Request(t.Context(), request())
@@ -91,10 +92,10 @@ func TestWrongOptionsAreNamed(t *testing.T) {
 		{grant.Options{URL: nfvo, TokenURL: "http://nfvo/token", ClientID: "me", ClientSecretFile: text}, "--grant-token-url"},
 		{grant.Options{URL: nfvo, TokenURL: "https://nfvo/token", ClientID: "me", ClientSecretFile: empty}, "--grant-client-secret-file"},
 		{grant.Options{URL: nfvo, Username: "me", PasswordFile: text, TokenURL: "https://nfvo/token"}, "exclude each other"},
-		{grant.Options{URL: nfvo, CAFile: "/nonexistent/file"}, "--grant-ca-file"},
-		{grant.Options{URL: nfvo, CAFile: text}, "--grant-ca-file"},
-		{grant.Options{URL: nfvo, CertFile: text}, "--grant-key-file"},
-		{grant.Options{URL: nfvo, CertFile: text, KeyFile: text}, "--grant-cert-file"},
+		{grant.Options{URL: nfvo, TLSFiles: peer.TLSFiles{CAFile: "/nonexistent/file"}}, "--grant-ca-file"},
+		{grant.Options{URL: nfvo, TLSFiles: peer.TLSFiles{CAFile: text}}, "--grant-ca-file"},
+		{grant.Options{URL: nfvo, TLSFiles: peer.TLSFiles{CertFile: text}}, "--grant-key-file"},
+		{grant.Options{URL: nfvo, TLSFiles: peer.TLSFiles{CertFile: text, KeyFile: text}}, "--grant-cert-file"},
 		{grant.Options{URL: nfvo, Timeout: -1}, "--grant-timeout"},
 		{grant.Options{URL: nfvo, Timeout: time.Hour}, "--grant-timeout"},
 	} {

@@ -1,0 +1,41 @@
+package peer
+
+import (
+	"crypto/tls"
+	"crypto/x509"
+	"fmt"
+	"os"
+)
+
+// TLSFiles are the command-line options that say whom to trust, and who we are.
+type TLSFiles struct {
+	CAFile   string `name:"ca-file" env:"CA_FILE" type:"path" placeholder:"FILE" help:"Certificates (PEM) of the authorities that the peer's certificate must be from. Default: those of the system."`
+	CertFile string `env:"CERT_FILE" type:"path" placeholder:"FILE" help:"Certificate (PEM) by which the peer knows this server. Default: none."`
+	KeyFile  string `env:"KEY_FILE" type:"path" placeholder:"FILE" help:"Key (PEM) of that certificate. Default: none."`
+}
+
+// Config reads the files. Errors name the option, whose prefix is given, such as "--grant-".
+func (f *TLSFiles) Config(prefix string) (*tls.Config, error) {
+	config := &tls.Config{MinVersion: tls.VersionTLS12}
+	if f.CAFile != "" {
+		authorities, err := os.ReadFile(f.CAFile)
+		if err != nil {
+			return nil, fmt.Errorf("%sca-file: %w", prefix, err)
+		}
+		config.RootCAs = x509.NewCertPool()
+		if !config.RootCAs.AppendCertsFromPEM(authorities) {
+			return nil, fmt.Errorf("%sca-file: %s holds no certificate in PEM", prefix, f.CAFile)
+		}
+	}
+	if (f.CertFile == "") != (f.KeyFile == "") {
+		return nil, fmt.Errorf("%scert-file and %skey-file go together", prefix, prefix)
+	}
+	if f.CertFile != "" {
+		certificate, err := tls.LoadX509KeyPair(f.CertFile, f.KeyFile)
+		if err != nil {
+			return nil, fmt.Errorf("%scert-file, %skey-file: %w", prefix, prefix, err)
+		}
+		config.Certificates = []tls.Certificate{certificate}
+	}
+	return config, nil
+}

@@ -23,6 +23,9 @@ type APIVersionInformation struct {
 	URIPrefix string `json:"uriPrefix"`
 }
 
+// CallbackURI Where notifications go to.
+type CallbackURI = string
+
 // Checksum The hash of a file (SOL003 10.5.3.5).
 type Checksum struct {
 	// Algorithm The name of the hash function, such as SHA-512.
@@ -59,6 +62,21 @@ type ProblemDetails struct {
 	Type string `json:"type,omitempty,omitzero"`
 }
 
+// SubscribedNames defines model for SubscribedNames.
+type SubscribedNames = []string
+
+// SubscribedProviders Products of VNF providers, with as many details as are wanted (SOL003 4.4.1.5).
+type SubscribedProviders = any
+
+// SubscriptionAuthentication How this server proves to the consumer who it is (SOL003 4.4.1.7). It is never shown.
+type SubscriptionAuthentication = any
+
+// SubscriptionLinks The links of a subscription.
+type SubscriptionLinks struct {
+	// Self A link to a resource (SOL013 5.1.2).
+	Self Link `json:"self"`
+}
+
 // AllFields defines model for AllFields.
 type AllFields = string
 
@@ -82,6 +100,9 @@ type IfMatch = string
 
 // NextpageOpaqueMarker defines model for NextpageOpaqueMarker.
 type NextpageOpaqueMarker = string
+
+// SubscriptionID defines model for SubscriptionId.
+type SubscriptionID = string
 
 // BadRequest Why a request was not carried out (SOL013 6.3, RFC 7807).
 type BadRequest = ProblemDetails

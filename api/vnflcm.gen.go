@@ -304,11 +304,36 @@ type IPOverEthernetAddressInfo struct {
 	MacAddress  string          `json:"macAddress,omitempty,omitzero"`
 }
 
+// LccnLinks Links of a notification, absolute URIs (SOL003 5.5.3.14).
+type LccnLinks = any
+
+// LccnSubscription A subscription to notifications about VNF lifecycle changes (SOL003 5.5.2.16).
+type LccnSubscription struct {
+	// UnderscoreLinks The links of a subscription.
+	UnderscoreLinks SubscriptionLinks `json:"_links"`
+
+	// CallbackURI Where notifications go to.
+	CallbackURI CallbackURI `json:"callbackUri"`
+
+	// Filter Which notifications are wanted (SOL003 5.5.3.12). The values of one attribute are alternatives; an attribute that is absent or empty allows everything.
+	Filter LifecycleChangeNotificationsFilter `json:"filter,omitempty,omitzero"`
+	ID     string                             `json:"id"`
+}
+
+// LccnSubscriptionRequest Asks for notifications about VNF lifecycle changes (SOL003 5.5.2.15).
+type LccnSubscriptionRequest = any
+
+// LcmNotification defines model for LcmNotification.
+type LcmNotification = any
+
 // LcmOperationStateType The state of an operation occurrence (SOL003 5.6.2.2).
 type LcmOperationStateType string
 
 // LcmOperationType The kind of an operation (SOL003 5.5.4.6).
 type LcmOperationType string
+
+// LifecycleChangeNotificationsFilter Which notifications are wanted (SOL003 5.5.3.12). The values of one attribute are alternatives; an attribute that is absent or empty allows everything.
+type LifecycleChangeNotificationsFilter = any
 
 // OperateVnfRequest A request to start or stop a VNF (SOL003 5.5.2.10), or with vnfcInstanceId some of its VNFCs (SOL002).
 type OperateVnfRequest struct {
@@ -426,6 +451,12 @@ type VnfExtCpInfo struct {
 	ID                 string           `json:"id"`
 }
 
+// VnfIdentifierCreationNotification A VNF instance identifier has been made (SOL003 5.5.2.18).
+type VnfIdentifierCreationNotification = any
+
+// VnfIdentifierDeletionNotification A VNF instance identifier has been deleted (SOL003 5.5.2.19).
+type VnfIdentifierDeletionNotification = any
+
 // VnfInfoModificationRequest What is to be changed of a VNF instance (SOL003 5.5.2.12), as a JSON merge patch. vnfPkgId is another way to name the VNFD.
 type VnfInfoModificationRequest struct {
 	// Extensions Named values of any kind (SOL003 4.4.1.5).
@@ -522,6 +553,9 @@ type VnfInstanceLinks struct {
 	Terminate Link `json:"terminate,omitempty,omitzero"`
 }
 
+// VnfInstanceSubscriptionFilter The VNF instances that notifications are wanted of (SOL003 4.4.1.5).
+type VnfInstanceSubscriptionFilter = any
+
 // VnfLcmOpOcc A lifecycle management operation occurrence (SOL003 5.5.2.13).
 type VnfLcmOpOcc struct {
 	// UnderscoreLinks Links of an operation occurrence (SOL003 5.5.2.13).
@@ -584,6 +618,9 @@ type VnfLcmOpOccLinks struct {
 	// VnfInstance A link to a resource (SOL013 5.1.2).
 	VnfInstance Link `json:"vnfInstance"`
 }
+
+// VnfLcmOperationOccurrenceNotification An operation has entered a state (SOL003 5.5.2.17).
+type VnfLcmOperationOccurrenceNotification = any
 
 // VnfLinkPortInfo A port of a network of the VNF (SOL003 5.5.3.8).
 type VnfLinkPortInfo struct {

@@ -42,6 +42,31 @@ type PackageOperationalState string
 // PackageUsageState Whether VNF instances of a package exist (SOL003 10.5.4.5).
 type PackageUsageState string
 
+// PkgmLinks Links of a notification, absolute URIs (SOL003 10.5.3.8).
+type PkgmLinks = any
+
+// PkgmNotification defines model for PkgmNotification.
+type PkgmNotification = any
+
+// PkgmNotificationsFilter Which notifications are wanted (SOL003 10.5.3.4). The values of one attribute are alternatives; an attribute that is absent or empty allows everything.
+type PkgmNotificationsFilter = any
+
+// PkgmSubscription A subscription to notifications about VNF packages (SOL003 10.5.2.8).
+type PkgmSubscription struct {
+	// UnderscoreLinks The links of a subscription.
+	UnderscoreLinks SubscriptionLinks `json:"_links"`
+
+	// CallbackURI Where notifications go to.
+	CallbackURI CallbackURI `json:"callbackUri"`
+
+	// Filter Which notifications are wanted (SOL003 10.5.3.4). The values of one attribute are alternatives; an attribute that is absent or empty allows everything.
+	Filter PkgmNotificationsFilter `json:"filter,omitempty,omitzero"`
+	ID     string                  `json:"id"`
+}
+
+// PkgmSubscriptionRequest Asks for notifications about VNF packages (SOL003 10.5.2.7).
+type PkgmSubscriptionRequest = any
+
 // VnfPackageArtifactInfo A file of a VNF package that is neither a software image nor part of the VNFD (SOL003 10.5.3.3).
 type VnfPackageArtifactInfo struct {
 	ArtifactPath string `json:"artifactPath"`
@@ -52,6 +77,12 @@ type VnfPackageArtifactInfo struct {
 	// Metadata Named values of any kind (SOL003 4.4.1.5).
 	Metadata KeyValuePairs `json:"metadata,omitempty,omitzero"`
 }
+
+// VnfPackageChangeNotification A VNF package was enabled, disabled or deleted (SOL003 10.5.2.6).
+type VnfPackageChangeNotification = any
+
+// VnfPackageOnboardingNotification A VNF package has been onboarded (SOL003 10.5.2.5).
+type VnfPackageOnboardingNotification = any
 
 // VnfPackageSoftwareImageInfo A software image of a VNF package, one for each flavour and node that has an image (SOL003 10.5.3.2).
 type VnfPackageSoftwareImageInfo struct {

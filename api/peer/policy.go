@@ -14,8 +14,8 @@ import (
 // Policy says which addresses this server calls when a client names them: callbacks of subscriptions, servers that have packages. It is
 // asked at the moment of the connection, so that a name which comes to mean another address does not get around it.
 type Policy struct {
-	Deny  []netip.Prefix `env:"DENY" placeholder:"PREFIX,…" help:"Networks that callbacks and package downloads must not lead to, besides link-local, multicast and cloud metadata addresses. Default: none."`
-	Allow []netip.Prefix `env:"ALLOW" placeholder:"PREFIX,…" help:"Networks that callbacks and package downloads may lead to although they are denied. Default: none."`
+	Deny  []netip.Prefix `env:"DENY" placeholder:"PREFIX" help:"Networks that callbacks and package downloads must not lead to, besides link-local, multicast and cloud metadata addresses. Default: none."`
+	Allow []netip.Prefix `env:"ALLOW" placeholder:"PREFIX" help:"Networks that callbacks and package downloads may lead to although they are denied. Default: none."`
 }
 
 // unreachable are the networks that are denied always: this host on this network, link-local, multicast, broadcast, and the metadata

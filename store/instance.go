@@ -11,6 +11,7 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"vnfm/lcm"
+	"vnfm/lcm/notify"
 )
 
 // instanceRow is a row of vnf_instances.
@@ -84,11 +85,17 @@ func (s *Store) CreateInstance(ctx context.Context, instance *lcm.VnfInstance) e
 			p.description ->> 'vnfSoftwareVersion', p.description ->> 'vnfdVersion', @state, @metadata
 		FROM package p
 		RETURNING vnf_pkg_id, provider, product_name, software_version, vnfd_version, created_at, updated_at, version`
-	err = s.pool.QueryRow(ctx, insert, pgx.NamedArgs{
-		"id": instance.ID, "name": instance.Name, "description": instance.Description, "vnfd": instance.VnfdID,
-		"state": instance.InstantiationState, "metadata": metadata,
-	}).Scan(&instance.VnfPkgID, &instance.Provider, &instance.ProductName, &instance.SoftwareVersion, &instance.VnfdVersion,
-		&instance.CreatedAt, &instance.UpdatedAt, &instance.Version)
+	err = s.InTx(ctx, func(tx pgx.Tx) error {
+		err := tx.QueryRow(ctx, insert, pgx.NamedArgs{
+			"id": instance.ID, "name": instance.Name, "description": instance.Description, "vnfd": instance.VnfdID,
+			"state": instance.InstantiationState, "metadata": metadata,
+		}).Scan(&instance.VnfPkgID, &instance.Provider, &instance.ProductName, &instance.SoftwareVersion, &instance.VnfdVersion,
+			&instance.CreatedAt, &instance.UpdatedAt, &instance.Version)
+		if err != nil {
+			return err
+		}
+		return publishIdentifier(ctx, tx, notify.IdentifierCreation, instance)
+	})
 	if errors.Is(err, pgx.ErrNoRows) {
 		return &lcm.Unprocessable{Attribute: "/vnfdId",
 			Detail: fmt.Sprintf("no VNF package with VNFD id %s is onboarded and enabled", instance.VnfdID)}
@@ -197,6 +204,13 @@ func (s *Store) DeleteInstance(ctx context.Context, id uuid.UUID) error {
 		if deployed {
 			return &lcm.Conflict{Detail: fmt.Sprintf(
 				"a failed operation may have left resources of VNF instance %s in the VIM: terminate it before it is deleted", id)}
+		}
+		going, err := instance(ctx, tx, id)
+		if err != nil {
+			return err
+		}
+		if err := publishIdentifier(ctx, tx, notify.IdentifierDeletion, going); err != nil {
+			return err
 		}
 		if _, err := tx.Exec(ctx, `DELETE FROM vnf_instances WHERE id = $1`, id); err != nil {
 			return fmt.Errorf("delete vnf instance %s: %w", id, err)

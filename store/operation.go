@@ -100,6 +100,9 @@ func (s *Store) StartOperation(ctx context.Context, operation *lcm.Operation, re
 		if err != nil {
 			return fmt.Errorf("start operation: %w", err)
 		}
+		if err := publishOperation(ctx, tx, operation); err != nil {
+			return err
+		}
 		return s.enqueueOperation(ctx, tx, operation.ID)
 	})
 }
@@ -147,6 +150,7 @@ func (s *Store) ChangeOperation(ctx context.Context, id uuid.UUID, change func(*
 		if operation, err = found.operation(); err != nil {
 			return err
 		}
+		before := operation.State
 		if err := change(operation); err != nil {
 			return err
 		}
@@ -159,6 +163,11 @@ func (s *Store) ChangeOperation(ctx context.Context, id uuid.UUID, change func(*
 			Scan(&operation.StateEnteredAt)
 		if err != nil {
 			return fmt.Errorf("change operation %s: %w", id, err)
+		}
+		if operation.State != before {
+			if err := publishOperation(ctx, tx, operation); err != nil {
+				return err
+			}
 		}
 		if !operation.State.Transient() {
 			return nil

@@ -158,6 +158,7 @@ func (s *Store) UpdatePackage(ctx context.Context, id uuid.UUID, change func(*vn
 		if pkg, err = lockedPackage(ctx, tx, id); err != nil {
 			return err
 		}
+		before := *pkg
 		if err := change(pkg); err != nil {
 			return err
 		}
@@ -167,7 +168,10 @@ func (s *Store) UpdatePackage(ctx context.Context, id uuid.UUID, change func(*vn
 				return err
 			}
 		}
-		return writePackage(ctx, tx, pkg)
+		if err := writePackage(ctx, tx, pkg); err != nil {
+			return err
+		}
+		return publishPackage(ctx, tx, &before, pkg)
 	})
 	if err != nil {
 		return nil, err
@@ -232,7 +236,7 @@ func (s *Store) DeletePackage(ctx context.Context, id uuid.UUID, check func(*vnf
 		if _, err := tx.Exec(ctx, `DELETE FROM vnf_packages WHERE id = $1`, id); err != nil {
 			return fmt.Errorf("delete VNF package %s: %w", id, err)
 		}
-		return nil
+		return publishPackage(ctx, tx, pkg, nil)
 	})
 }
 

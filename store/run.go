@@ -117,8 +117,9 @@ func (s *Store) CommitRun(ctx context.Context, run *lcm.Run, commit lcm.Commit) 
 		if err != nil {
 			return fmt.Errorf("commit run: %w", err)
 		}
+		entered := false
 		if commit.Operation {
-			if err := writeOperation(ctx, tx, run.Operation); err != nil {
+			if entered, err = writeOperation(ctx, tx, run.Operation); err != nil {
 				return fmt.Errorf("write operation %s: %w", run.Operation.ID, err)
 			}
 		}
@@ -137,25 +138,29 @@ func (s *Store) CommitRun(ctx context.Context, run *lcm.Run, commit lcm.Commit) 
 				return fmt.Errorf("write step %s of operation %s: %w", step.Name, run.Operation.ID, err)
 			}
 		}
+		if entered {
+			return publishOperation(ctx, tx, run.Operation)
+		}
 		return nil
 	})
 }
 
-func writeOperation(ctx context.Context, tx pgx.Tx, operation *lcm.Operation) error {
+// writeOperation stores what a run changes of an operation, and reports whether it has entered another state.
+func writeOperation(ctx context.Context, tx pgx.Tx, operation *lcm.Operation) (entered bool, err error) {
 	problem, problemErr := document(operation.Error)
 	changes, err := document(operation.ResourceChanges)
 	if err := errors.Join(problemErr, err); err != nil {
-		return err
+		return false, err
 	}
 	var info, links []byte
 	if operation.ChangedInfo != nil {
 		if info, err = json.Marshal(operation.ChangedInfo); err != nil {
-			return err
+			return false, err
 		}
 	}
 	if operation.ChangedExtConnectivity != nil {
 		if links, err = json.Marshal(operation.ChangedExtConnectivity); err != nil {
-			return err
+			return false, err
 		}
 	}
 	// A cancellation that comes while STARTING ends is meant for PROCESSING.
@@ -165,10 +170,12 @@ func writeOperation(ctx context.Context, tx pgx.Tx, operation *lcm.Operation) er
 			changed_ext_connectivity = @links, cancel_mode = CASE WHEN @state = 'PROCESSING' THEN cancel_mode END,
 			state_entered_at = CASE WHEN state = @state THEN state_entered_at ELSE now() END
 		WHERE id = @id RETURNING state_entered_at`
-	return tx.QueryRow(ctx, update, pgx.NamedArgs{
+	before := operation.StateEnteredAt
+	err = tx.QueryRow(ctx, update, pgx.NamedArgs{
 		"id": operation.ID, "state": operation.State, "error": problem, "changes": changes, "info": info, "links": links,
 		"grant": operation.GrantID, "grantURI": operation.GrantURI,
 	}).Scan(&operation.StateEnteredAt)
+	return !operation.StateEnteredAt.Equal(before), err
 }
 
 func (s *Store) writeDeployment(ctx context.Context, tx pgx.Tx, instanceID uuid.UUID, deployment *lcm.Deployment) error {
@@ -243,8 +250,16 @@ func (s *Store) EndOperation(ctx context.Context, id uuid.UUID, change func(*lcm
 		if !ok {
 			return &lcm.Conflict{Detail: fmt.Sprintf("operation %s has changed meanwhile", id)}
 		}
-		return errors.Join(writeOperation(ctx, tx, run.Operation), writeInstance(ctx, tx, run.Instance),
-			s.writeDeployment(ctx, tx, run.Instance.ID, run.Deployment))
+		if _, err := writeOperation(ctx, tx, run.Operation); err != nil {
+			return err
+		}
+		if err := writeInstance(ctx, tx, run.Instance); err != nil {
+			return err
+		}
+		if err := s.writeDeployment(ctx, tx, run.Instance.ID, run.Deployment); err != nil {
+			return err
+		}
+		return publishOperation(ctx, tx, run.Operation)
 	})
 	if err != nil {
 		return nil, fmt.Errorf("end operation %s: %w", id, err)

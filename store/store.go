@@ -17,6 +17,7 @@ import (
 	"github.com/riverqueue/river/riverdriver/riverpgxv5"
 
 	"vnfm/lcm"
+	"vnfm/lcm/notify"
 	"vnfm/vnfpkg"
 )
 
@@ -43,6 +44,8 @@ var (
 	_ lcm.VimStore        = (*Store)(nil)
 	_ vnfpkg.Store        = (*Store)(nil)
 	_ vnfpkg.ContentStore = (*Store)(nil)
+	_ notify.Store        = (*Store)(nil)
+	_ notify.Outbox       = (*Store)(nil)
 )
 
 const (

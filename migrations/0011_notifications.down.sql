@@ -1,0 +1,3 @@
+DROP TABLE deliveries;
+DROP TABLE notifications;
+DROP TABLE subscriptions;

@@ -8,25 +8,19 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
-	"net"
 	"os"
 	"os/signal"
 	"path/filepath"
-	"slices"
 	"syscall"
 	"time"
 
 	"github.com/alecthomas/kong"
-	"golang.org/x/sync/errgroup"
 
 	"vnfm/lcm"
 	"vnfm/lcm/grant"
-	"vnfm/lcm/heat"
 	"vnfm/lcm/heat/heattest"
-	"vnfm/mgmtdriver/external"
 	"vnfm/samples"
 	"vnfm/samples/demo"
-	"vnfm/server"
 	"vnfm/store"
 	"vnfm/store/postgres"
 	"vnfm/vnfpkg"
@@ -247,138 +241,6 @@ func (c *openstackSimCommand) Run(ctx context.Context) error {
 		cloud.AuthURL(), account.User, account.Password, account.Project, account.Domain)
 	<-ctx.Done()
 	return nil
-}
-
-// serveFlags are the options of the server.
-type serveFlags struct {
-	databaseFlags
-	logFlags
-	simFlags
-	Listen          string            `default:"127.0.0.1:9890" env:"VNFM_LISTEN" help:"Address of the API, a loopback address. Default: 127.0.0.1:9890."`
-	Workers         int               `default:"200" env:"VNFM_WORKERS" help:"Operations that this process carries out at once. Default: 200."`
-	MaxPackageBytes int64             `default:"17179869184" env:"VNFM_MAX_PACKAGE_BYTES" help:"Largest VNF package, in bytes. Default: 17179869184 (16 GiB)."`
-	PageSize        int               `default:"100" env:"VNFM_PAGE_SIZE" help:"Elements of a list in one answer. Default: 100."`
-	VimTimeout      time.Duration     `default:"30s" env:"VNFM_VIM_TIMEOUT" help:"Time in which a VIM has to answer one call. Default: 30s."`
-	VimPatience     time.Duration     `default:"5m" env:"VNFM_VIM_PATIENCE" help:"Time that a VIM, or the NFVO, may be out of reach before an operation fails. Default: 5m."`
-	MgmtDriver      map[string]string `name:"mgmt-driver" env:"VNFM_MGMT_DRIVERS" mapsep:"," placeholder:"NAME=PROGRAM" help:"Management driver of that name as a program of its own, see docs/management-drivers.md; may be repeated, or given as a list with commas."`
-	StackTimeout    time.Duration     `default:"60m" env:"VNFM_STACK_TIMEOUT" help:"Time in which Heat has to make a stack. Default: 60m."`
-	Grant           grant.Options     `embed:"" prefix:"grant-"`
-}
-
-type serveCommand struct {
-	serveFlags
-	WithOpenstackSim bool `env:"VNFM_WITH_OPENSTACK_SIM" help:"Serve a simulated OpenStack too, as the default VIM."`
-}
-
-func (c *serveCommand) Run(ctx context.Context) error {
-	logger := c.logger(os.Stderr)
-	if !c.WithOpenstackSim {
-		return c.serve(ctx, logger, nil)
-	}
-	cloud, err := c.start(ctx, logger)
-	if err != nil {
-		return err
-	}
-	defer cloud.Close()
-	return c.serve(ctx, logger, func(ctx context.Context, vims *lcm.VimRegistry) error { return registerSim(ctx, vims, cloud) })
-}
-
-// stopTime bounds how long a process that is told to stop takes.
-const stopTime = 30 * time.Second
-
-// serve runs the server until ctx ends. ready, if not nil, is called once when it has started.
-func (f *serveFlags) serve(ctx context.Context, logger *slog.Logger, ready func(context.Context, *lcm.VimRegistry) error) (err error) {
-	if err := requireLoopback("--listen", f.Listen); err != nil {
-		return err
-	}
-	grants, err := f.Grant.Source()
-	if err != nil {
-		return err
-	}
-	began := time.Now()
-	drivers, err := external.Start(ctx, f.MgmtDriver, external.Config{Logger: logger})
-	if err != nil {
-		return err
-	}
-	db, err := f.open(ctx)
-	if err != nil {
-		return err
-	}
-	defer func() { err = errors.Join(err, db.Close()) }()
-
-	driver := heat.New(heat.Config{Timeout: f.VimTimeout, StackTimeout: f.StackTimeout, Logger: logger})
-	limits := vnfpkg.DefaultLimits()
-	limits.ArchiveBytes = f.MaxPackageBytes
-	packages := vnfpkg.NewRegistry(db, db, limits, lcm.CheckDrivers(drivers))
-	vims := lcm.NewVimRegistry(db, driver)
-	manager := lcm.NewManager(db, db, packages, vims, driver, drivers)
-	engine := lcm.NewEngine(db, packages, vims, driver, drivers,
-		lcm.EngineConfig{Patience: f.VimPatience, Grants: grants, Logger: logger})
-	if grants != nil {
-		manager.ExpectGrants()
-	}
-	workers, err := store.NewWorkers(db.Store, engine, packages, store.WorkersConfig{MaxWorkers: f.Workers, Logger: logger})
-	if err != nil {
-		return err
-	}
-	api, err := server.New(server.Config{
-		Instances: manager, Operations: manager, Vims: vims, Packages: packages, Ready: db.Ready, Away: store.Away, Logger: logger, PageSize: f.PageSize,
-	})
-	if err != nil {
-		return err
-	}
-
-	listener, err := (&net.ListenConfig{}).Listen(ctx, "tcp", f.Listen)
-	if err != nil {
-		return err
-	}
-	if err := workers.Start(ctx); err != nil {
-		return errors.Join(err, listener.Close())
-	}
-	group, serving := errgroup.WithContext(ctx)
-	group.Go(func() error { return api.Serve(serving, listener) })
-	logger.Info("serving", "address", listener.Addr().String(), "startup", time.Since(began).String())
-	if ready != nil {
-		group.Go(func() error { return ready(serving, vims) })
-	}
-	err = group.Wait()
-
-	stopping, cancel := context.WithTimeout(context.WithoutCancel(ctx), stopTime)
-	defer cancel()
-	return errors.Join(err, workers.Stop(stopping))
-}
-
-// requireLoopback refuses an address that others than this machine reach, since clients do not have to authenticate yet.
-func requireLoopback(option, address string) error {
-	host, _, err := net.SplitHostPort(address)
-	if err != nil {
-		return fmt.Errorf("%s: %w", option, err)
-	}
-	if ip := net.ParseIP(host); host != "localhost" && (ip == nil || !ip.IsLoopback()) {
-		return fmt.Errorf("%s: %s is not a loopback address; clients do not authenticate, so nobody else may reach it", option, address)
-	}
-	return nil
-}
-
-// registerSim makes the simulated OpenStack the default VIM, unless there is a default VIM.
-func registerSim(ctx context.Context, vims *lcm.VimRegistry, cloud *heattest.Cloud) error {
-	known, err := vims.Vims(ctx)
-	if err != nil {
-		return err
-	}
-	if slices.ContainsFunc(known, func(vim *lcm.Vim) bool { return vim.IsDefault }) {
-		return nil
-	}
-	account := cloud.Account()
-	_, err = vims.Register(ctx, &lcm.Vim{
-		Name:       "openstack-sim",
-		Type:       "openstack",
-		AuthURL:    cloud.AuthURL(),
-		VimProject: map[string]any{"name": account.Project, "project_domain_name": account.Domain},
-		AuthCred:   map[string]any{"username": account.User, "password": account.Password, "user_domain_name": account.Domain},
-		IsDefault:  true,
-	})
-	return err
 }
 
 type demoCommand struct {

@@ -254,8 +254,8 @@ func (c *cluster) onboard(p *process, source fs.FS) string {
 
 // packageInfo is what is read of a VNF package.
 type packageInfo struct {
-	OnboardingState, VnfdID  string
-	OnboardingFailureDetails *struct{ Detail string }
+	ID, OnboardingState, VnfdID string
+	OnboardingFailureDetails    *struct{ Detail string }
 }
 
 // onboard uploads the package of a source tree and waits for the verdict.

@@ -20,8 +20,8 @@ type collection struct {
 }
 
 // collectionOf finds the element's schema in the answer of a route.
-func (v *validator) collectionOf(method, path string, large []string) collection {
-	answer := v.routes[method+" "+path].Operation.Responses.Status(http.StatusOK).Value.Content.Get(mediaJSON).Schema.Value
+func (v *validator) collectionOf(path string, large []string) collection {
+	answer := v.routes[http.MethodGet+" "+path].Operation.Responses.Status(http.StatusOK).Value.Content.Get(mediaJSON).Schema.Value
 	return collection{element: answer.Items.Value, large: large}
 }
 

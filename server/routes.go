@@ -4,6 +4,8 @@ import (
 	"net/http"
 
 	"github.com/labstack/echo/v4"
+
+	"vnfm/lcm/notify"
 )
 
 // route is one method of one resource. The path is echo's: parameters begin with a colon, * is the rest of a path.
@@ -44,7 +46,8 @@ func (s *Server) routes() []route {
 		vim       = vims + "/:vimId"
 	)
 	anything := []string{mediaAny}
-	return []route{
+	subscriptions := append(s.subscriptionRoutes(notify.Vnfpkgm, s.pkgmSubscriptions), s.subscriptionRoutes(notify.Vnflcm, s.lcmSubscriptions)...)
+	return append(subscriptions, []route{
 		{http.MethodGet, "/vnfpkgm/api_versions", versions("/vnfpkgm"), nil},
 		{http.MethodGet, "/vnfpkgm/v1/api_versions", versions("/vnfpkgm"), nil},
 		{http.MethodGet, packages, s.listPackages, nil},
@@ -88,7 +91,7 @@ func (s *Server) routes() []route {
 		{http.MethodGet, "/healthz", healthz, nil},
 		{http.MethodGet, "/readyz", s.readyz, nil},
 		{http.MethodGet, "/metrics", s.metrics.handle, anything},
-	}
+	}...)
 }
 
 // offersOf are the media types that a route can answer with, by method and path.

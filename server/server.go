@@ -57,16 +57,17 @@ type VimRegistry interface {
 
 // Config is what a server is made of.
 type Config struct {
-	Instances  InstanceManager
-	Operations OperationManager
-	Vims       VimRegistry
-	Packages   *vnfpkg.Registry
-	Ready      func(ctx context.Context) error // why the server cannot work now; nil: it can
-	Away       func(err error) bool            // whether an error says that the database is away for a while; default: none does
-	PageSize   int                             // elements of a list in one answer; default 100
-	Patience   time.Duration                   // with a client that sends or takes nothing; default 1 minute
-	Deadline   time.Duration                   // of a request that moves no package content; default 1 minute
-	Logger     *slog.Logger                    // default: the default logger
+	Instances     InstanceManager
+	Operations    OperationManager
+	Vims          VimRegistry
+	Packages      *vnfpkg.Registry
+	Subscriptions SubscriptionRegistry
+	Ready         func(ctx context.Context) error // why the server cannot work now; nil: it can
+	Away          func(err error) bool            // whether an error says that the database is away for a while; default: none does
+	PageSize      int                             // elements of a list in one answer; default 100
+	Patience      time.Duration                   // with a client that sends or takes nothing; default 1 minute
+	Deadline      time.Duration                   // of a request that moves no package content; default 1 minute
+	Logger        *slog.Logger                    // default: the default logger
 }
 
 // Server answers HTTP requests.
@@ -76,7 +77,8 @@ type Server struct {
 	validator *validator
 	metrics   *metrics
 
-	instances, operations, packages collection
+	instances, operations, packages     collection
+	lcmSubscriptions, pkgmSubscriptions collection
 }
 
 const (
@@ -108,12 +110,14 @@ func New(config Config) (*Server, error) {
 		return nil, fmt.Errorf("load the OpenAPI documents: %w", err)
 	}
 	s := &Server{config: config, echo: echo.New(), validator: validator, metrics: newMetrics(prometheus.NewRegistry())}
-	s.instances = validator.collectionOf(http.MethodGet, "/vnflcm/v1/vnf_instances",
+	s.instances = validator.collectionOf("/vnflcm/v1/vnf_instances",
 		[]string{"vnfConfigurableProperties", "vimConnectionInfo", "instantiatedVnfInfo", "metadata", "extensions"})
-	s.operations = validator.collectionOf(http.MethodGet, "/vnflcm/v1/vnf_lcm_op_occs",
+	s.operations = validator.collectionOf("/vnflcm/v1/vnf_lcm_op_occs",
 		[]string{"operationParams", "error", "resourceChanges", "changedInfo", "changedExtConnectivity"})
-	s.packages = validator.collectionOf(http.MethodGet, "/vnfpkgm/v1/vnf_packages",
+	s.packages = validator.collectionOf("/vnfpkgm/v1/vnf_packages",
 		[]string{"softwareImages", "additionalArtifacts", "userDefinedData"})
+	s.lcmSubscriptions = validator.collectionOf("/vnflcm/v1/subscriptions", nil)
+	s.pkgmSubscriptions = validator.collectionOf("/vnfpkgm/v1/subscriptions", nil)
 	s.echo.HideBanner, s.echo.HidePort = true, true
 	s.echo.HTTPErrorHandler = s.writeProblem
 	s.echo.Pre(tidy)

@@ -14,9 +14,11 @@ import (
 
 	"github.com/google/uuid"
 
+	"vnfm/api/peer"
 	"vnfm/lcm"
 	"vnfm/lcm/heat"
 	"vnfm/lcm/heat/heattest"
+	"vnfm/lcm/notify"
 	"vnfm/openapi"
 	"vnfm/samples"
 	"vnfm/server"
@@ -54,8 +56,9 @@ func setupOn(t *testing.T, content func(vnfpkg.ContentStore) vnfpkg.ContentStore
 	vims := lcm.NewVimRegistry(db, driver)
 	manager := lcm.NewManager(db, db, b.packages, vims, driver, nil)
 	var err error
+	consumers := notify.RegistryConfig{Client: peer.Policy{}.Client(nil, notify.CallTime), Test: true}
 	b.server, err = server.New(server.Config{
-		Instances: manager, Operations: manager, Vims: vims, Packages: b.packages, Ready: db.Ready, PageSize: 3,
+		Instances: manager, Operations: manager, Vims: vims, Packages: b.packages, Subscriptions: notify.NewRegistry(db, consumers), Ready: db.Ready, PageSize: 3,
 		Patience: patience, Logger: slog.New(slog.DiscardHandler),
 	})
 	if err != nil {

@@ -1,6 +1,7 @@
 package server
 
 import (
+	"errors"
 	"fmt"
 	"io"
 	"mime"
@@ -61,14 +62,14 @@ func serveBytes(c echo.Context, mediaType string, source sizedSource, size int64
 
 // rangeAsked reads a Range header. A unit other than bytes, or what is no range at all, asks for everything.
 func rangeAsked(header []string, size int64) (start, length int64, partial bool, err error) {
-	spec, ok := strings.CutPrefix(strings.Join(header, ","), "bytes=")
-	if !ok {
+	unit, spec, _ := strings.Cut(strings.Join(header, ","), "=")
+	if !strings.EqualFold(unit, "bytes") {
 		return 0, size, false, nil
 	}
 	if strings.Contains(spec, ",") {
 		return 0, 0, false, badRequest("Range: one range can be asked for at a time")
 	}
-	first, last, ok := strings.Cut(strings.TrimSpace(spec), "-")
+	first, last, ok := strings.Cut(strings.Trim(spec, " \t"), "-")
 	if !ok {
 		return 0, size, false, nil
 	}
@@ -89,9 +90,11 @@ func rangeAsked(header []string, size int64) (start, length int64, partial bool,
 	return from, to - from + 1, true, nil
 }
 
+// number reads digits; what is too large to be held is the largest number.
 func number(digits string) (int64, bool) {
-	n, err := strconv.ParseInt(digits, 10, 64)
-	return n, err == nil && n >= 0
+	const bits = 63
+	n, err := strconv.ParseUint(digits, 10, bits)
+	return int64(n), err == nil || errors.Is(err, strconv.ErrRange)
 }
 
 // mediaTypeOfFile guesses what a file is by its name. Text of any kind is text/plain: nothing from a package may run in a browser.

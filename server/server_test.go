@@ -27,34 +27,36 @@ import (
 	"vnfm/vnfpkg"
 )
 
-// bench is a server on a real database with a simulated OpenStack, and no workers: operations stay STARTING.
+// bench is a server on a real database with a simulated OpenStack, and no workers: operations stay STARTING until carryOut.
 type bench struct {
-	t        *testing.T
+	t        testing.TB
 	url      string
 	client   *http.Client
 	cloud    *heattest.Cloud
 	packages *vnfpkg.Registry
+	engine   *lcm.Engine
 	server   *server.Server
 }
 
-func setup(t *testing.T) *bench {
-	t.Helper()
-	return setupOn(t, nil, 0)
+func setup(tb testing.TB) *bench {
+	tb.Helper()
+	return setupOn(tb, nil, 0)
 }
 
 // setupOn is setup with a content store that content, if not nil, makes of the real one, and with that much patience with clients.
-func setupOn(t *testing.T, content func(vnfpkg.ContentStore) vnfpkg.ContentStore, patience time.Duration) *bench {
-	t.Helper()
-	db := storetest.New(t)
+func setupOn(tb testing.TB, content func(vnfpkg.ContentStore) vnfpkg.ContentStore, patience time.Duration) *bench {
+	tb.Helper()
+	db := storetest.New(tb)
 	var contents vnfpkg.ContentStore = db
 	if content != nil {
 		contents = content(db)
 	}
 	driver := heat.New(heat.Config{})
-	b := &bench{t: t, client: servertest.Client(t), cloud: heattest.Start(t, heattest.Options{})}
+	b := &bench{t: tb, client: servertest.Client(tb), cloud: heattest.Start(tb, heattest.Options{})}
 	b.packages = vnfpkg.NewRegistry(db, contents, vnfpkg.DefaultLimits(), lcm.CheckDrivers(nil))
 	vims := lcm.NewVimRegistry(db, driver)
 	manager := lcm.NewManager(db, db, b.packages, vims, driver, nil)
+	b.engine = lcm.NewEngine(db, b.packages, vims, driver, nil, lcm.EngineConfig{Logger: slog.New(slog.DiscardHandler)})
 	var err error
 	consumers := notify.RegistryConfig{Client: peer.Policy{}.Client(nil, notify.CallTime), Test: true}
 	b.server, err = server.New(server.Config{
@@ -62,10 +64,10 @@ func setupOn(t *testing.T, content func(vnfpkg.ContentStore) vnfpkg.ContentStore
 		Patience: patience, Logger: slog.New(slog.DiscardHandler),
 	})
 	if err != nil {
-		t.Fatal(err)
+		tb.Fatal(err)
 	}
 	listening := httptest.NewServer(b.server.Handler())
-	t.Cleanup(listening.Close)
+	tb.Cleanup(listening.Close)
 	b.url = listening.URL
 	return b
 }

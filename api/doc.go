@@ -9,3 +9,4 @@ package api
 //go:generate go tool oapi-codegen -config vnflcm.gen.yaml ../openapi/vnflcm.yaml
 //go:generate go tool oapi-codegen -config vims.gen.yaml ../openapi/vims.yaml
 //go:generate go tool oapi-codegen -config health.gen.yaml ../openapi/health.yaml
+//go:generate go tool oapi-codegen -config documents.gen.yaml ../openapi/documents.yaml

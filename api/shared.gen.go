@@ -137,6 +137,9 @@ type RangeNotSatisfiable = ProblemDetails
 // ServiceUnavailable Why a request was not carried out (SOL013 6.3, RFC 7807).
 type ServiceUnavailable = ProblemDetails
 
+// URITooLong Why a request was not carried out (SOL013 6.3, RFC 7807).
+type URITooLong = ProblemDetails
+
 // Unauthorized Why a request was not carried out (SOL013 6.3, RFC 7807).
 type Unauthorized = ProblemDetails
 

@@ -69,13 +69,20 @@ func (s *Server) negotiate(next echo.HandlerFunc) echo.HandlerFunc {
 		if !known || offers[0] == mediaAny {
 			return next(c)
 		}
+		if len(offers) > 1 {
+			c.Response().Header().Set(echo.HeaderVary, echo.HeaderAccept)
+		}
 		accepted := acceptable(c.Request().Header.Values(echo.HeaderAccept), offers)
 		if len(accepted) == 0 {
-			return &problem{http.StatusNotAcceptable, "the resource can be had as " + strings.Join(offers, ", ")}
+			return notAcceptable(offers)
 		}
 		c.Set(acceptedKey, accepted)
 		return next(c)
 	}
+}
+
+func notAcceptable(offers []string) error {
+	return &problem{http.StatusNotAcceptable, "the resource can be had as " + strings.Join(offers, ", ")}
 }
 
 // accepted are the media types of the answer that the client takes, the one it prefers first.

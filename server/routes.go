@@ -24,6 +24,8 @@ const (
 	mediaMergePatch = "application/merge-patch+json"
 	mediaZip        = "application/zip"
 	mediaText       = "text/plain"
+	mediaYAML       = "application/yaml"
+	mediaHTML       = "text/html"
 	mediaAny        = "*/*"
 )
 
@@ -91,6 +93,9 @@ func (s *Server) routes() []route {
 		{http.MethodGet, "/healthz", healthz, nil},
 		{http.MethodGet, "/readyz", s.readyz, nil},
 		{http.MethodGet, "/metrics", s.metrics.handle, anything},
+
+		{http.MethodGet, documentsPath, s.listDocuments, []string{mediaJSON, mediaHTML}},
+		{http.MethodGet, documentsPath + "/:documentName", s.readDocument, []string{mediaYAML, mediaJSON, mediaHTML}},
 	}...)
 }
 

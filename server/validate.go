@@ -14,31 +14,25 @@ import (
 	"github.com/getkin/kin-openapi/openapi3filter"
 	"github.com/getkin/kin-openapi/routers"
 	"github.com/labstack/echo/v4"
-
-	"vnfm/openapi"
 )
 
 // validator checks requests against the OpenAPI documents. Routing is echo's: what it has matched is looked up here.
 type validator struct {
-	routes map[string]*routers.Route // by method and echo path
+	documents []document
+	routes    map[string]*routers.Route // by method and echo path
 }
 
 func newValidator() (*validator, error) {
-	v := &validator{routes: map[string]*routers.Route{}}
-	for _, name := range openapi.Documents() {
-		loader := openapi3.NewLoader()
-		loader.IsExternalRefsAllowed = true
-		loader.ReadFromURIFunc = func(_ *openapi3.Loader, location *url.URL) ([]byte, error) {
-			return openapi.Files.ReadFile(location.Path)
-		}
-		document, err := loader.LoadFromURI(&url.URL{Path: name})
-		if err != nil {
-			return nil, fmt.Errorf("%s: %w", name, err)
-		}
-		for path, item := range document.Paths.Map() {
+	documents, err := loadDocuments()
+	if err != nil {
+		return nil, err
+	}
+	v := &validator{documents: documents, routes: map[string]*routers.Route{}}
+	for _, document := range documents {
+		for path, item := range document.content.Paths.Map() {
 			for method, operation := range item.Operations() {
 				v.routes[method+" "+echoPath(path)] = &routers.Route{
-					Spec: document, Path: path, PathItem: item, Method: method, Operation: operation,
+					Spec: document.content, Path: path, PathItem: item, Method: method, Operation: operation,
 				}
 			}
 		}

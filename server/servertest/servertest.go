@@ -139,8 +139,9 @@ func (v *validating) checkProblem(what string, status int, content []byte) {
 
 // isBinary reports whether the body is one that kin-openapi cannot decode.
 func isBinary(response *http.Response) bool {
-	switch response.Header.Get("Content-Type") {
-	case "application/zip", "application/octet-stream":
+	mediaType, _, _ := strings.Cut(response.Header.Get("Content-Type"), ";")
+	switch mediaType {
+	case "application/zip", "application/octet-stream", "text/html":
 		return true
 	}
 	return false

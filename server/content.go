@@ -1,7 +1,6 @@
 package server
 
 import (
-	"errors"
 	"fmt"
 	"io"
 	"mime"
@@ -39,7 +38,7 @@ func serveBytes(c echo.Context, mediaType string, source sizedSource, size int64
 	header := c.Response().Header()
 	header.Set("Accept-Ranges", "bytes")
 	header.Set(echo.HeaderXContentTypeOptions, "nosniff")
-	start, length, partial, err := rangeAsked(c.Request().Header.Values("Range"), size)
+	start, length, partial, err := rangeAsked(rangesOf(c), size)
 	if err != nil {
 		header.Set("Content-Range", fmt.Sprintf("bytes */%d", size))
 		return err
@@ -56,8 +55,22 @@ func serveBytes(c echo.Context, mediaType string, source sizedSource, size int64
 		status = http.StatusPartialContent
 	}
 	c.Response().WriteHeader(status)
+	if c.Request().Method == http.MethodHead {
+		return nil
+	}
 	_, err = io.CopyN(c.Response(), content, length)
 	return err
+}
+
+// rangesOf is the Range header of a request, if it counts: for GET alone, and with If-Range for that representation alone, by its
+// strong entity tag (RFC 9110 13.1.5).
+func rangesOf(c echo.Context) []string {
+	request := c.Request()
+	representation := request.Header.Get("If-Range")
+	if request.Method != http.MethodGet || representation != "" && representation != c.Response().Header().Get("ETag") {
+		return nil
+	}
+	return request.Header.Values("Range")
 }
 
 // rangeAsked reads a Range header. A unit other than bytes, or what is no range at all, asks for everything.
@@ -91,10 +104,12 @@ func rangeAsked(header []string, size int64) (start, length int64, partial bool,
 }
 
 // number reads digits; what is too large to be held is the largest number.
-func number(digits string) (int64, bool) {
-	const bits = 63
-	n, err := strconv.ParseUint(digits, 10, bits)
-	return int64(n), err == nil || errors.Is(err, strconv.ErrRange)
+func number(text string) (int64, bool) {
+	if text == "" || strings.Trim(text, "0123456789") != "" {
+		return 0, false
+	}
+	n, _ := strconv.ParseInt(text, 10, 64)
+	return n, true
 }
 
 // mediaTypeOfFile guesses what a file is by its name. Text of any kind is text/plain: nothing from a package may run in a browser.

@@ -1,9 +1,11 @@
 package server
 
 import (
+	"fmt"
 	"mime"
 	"net/http"
 	"net/url"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -43,17 +45,40 @@ const (
 	apiVersion    = "1.3.0"
 )
 
+// supportedVersion is a version that a client may ask for: the minor ones of a major version understand each other.
+var supportedVersion = regexp.MustCompile(`^1\.[0-9]+\.[0-9]+(-impl:.+)?$`)
+
 // checkVersion answers every request with the version used, and refuses one that is not supported (SOL013 9.1).
-func checkVersion(next echo.HandlerFunc) echo.HandlerFunc {
+func (s *Server) checkVersion(next echo.HandlerFunc) echo.HandlerFunc {
 	return func(c echo.Context) error {
 		c.Response().Header().Set(versionHeader, apiVersion)
 		asked := c.Request().Header.Get(versionHeader)
 		// What a server supports is asked for in whatever version the client knows.
-		if asked == "" || strings.HasSuffix(c.Request().URL.Path, "/api_versions") || strings.HasPrefix(asked, "1.") {
+		free := s.validator.routes[matched(c)] == nil || strings.HasSuffix(c.Path(), "/api_versions")
+		if free || asked == "" || supportedVersion.MatchString(asked) {
 			return next(c)
 		}
 		return &problem{http.StatusNotAcceptable, "version " + strconv.Quote(asked) + " of the interface is not supported; use " + apiVersion}
 	}
+}
+
+// limitURI refuses URIs that nobody who means well sends.
+func limitURI(next echo.HandlerFunc) echo.HandlerFunc {
+	return func(c echo.Context) error {
+		if length := len(c.Request().RequestURI); length > maxURIBytes {
+			return &problem{http.StatusRequestURITooLong, fmt.Sprintf("the URI has %d bytes; at most %d are accepted", length, maxURIBytes)}
+		}
+		return next(c)
+	}
+}
+
+// matched is the method and the path of the route that a request has, HEAD being a GET without the body.
+func matched(c echo.Context) string {
+	method := c.Request().Method
+	if method == http.MethodHead {
+		method = http.MethodGet
+	}
+	return method + " " + c.Path()
 }
 
 const acceptedKey = "accepted"
@@ -62,7 +87,7 @@ const acceptedKey = "accepted"
 func (s *Server) negotiate(next echo.HandlerFunc) echo.HandlerFunc {
 	offersOf := s.offersOf()
 	return func(c echo.Context) error {
-		offers, known := offersOf[c.Request().Method+" "+c.Path()]
+		offers, known := offersOf[matched(c)]
 		if offers == nil {
 			offers = []string{mediaJSON}
 		}

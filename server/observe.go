@@ -61,7 +61,7 @@ func (s *Server) observe(next echo.HandlerFunc) echo.HandlerFunc {
 		}
 		took, status := time.Since(began), c.Response().Status
 		method, route := c.Request().Method, c.Path()
-		if s.validator.routes[method+" "+route] == nil {
+		if s.validator.routes[matched(c)] == nil {
 			method, route = noRoute, noRoute // what clients make up is no label
 		}
 		s.metrics.duration.WithLabelValues(method, route, strconv.Itoa(status)).Observe(took.Seconds())

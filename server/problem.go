@@ -38,11 +38,11 @@ func (s *Server) writeProblem(err error, c echo.Context) {
 	}
 	header := c.Response().Header()
 	header.Set(echo.HeaderContentType, mediaProblem)
-	if status == http.StatusServiceUnavailable {
+	switch status {
+	case http.StatusUnauthorized:
+		header.Set(echo.HeaderWWWAuthenticate, "Bearer")
+	case http.StatusServiceUnavailable:
 		header.Set(echo.HeaderRetryAfter, "10")
-	}
-	if c.Request().Method == http.MethodHead {
-		document = nil
 	}
 	c.Response().WriteHeader(status)
 	if _, err := c.Response().Write(document); err != nil {

@@ -82,8 +82,9 @@ type Server struct {
 }
 
 const (
-	maxJSONBytes      = 4 << 20  // of a request body; user data and parameters can be large
-	maxHeaderBytes    = 64 << 10 // of a request, its URI included
+	maxJSONBytes      = 4 << 20 // of a request body; user data and parameters can be large
+	maxURIBytes       = 16 << 10
+	maxHeaderBytes    = 64 << 10 // of a request, its URI included; more than that Go itself refuses with 431
 	readHeaderTimeout = 10 * time.Second
 	idleTimeout       = 2 * time.Minute
 )
@@ -121,9 +122,12 @@ func New(config Config) (*Server, error) {
 	s.echo.HideBanner, s.echo.HidePort = true, true
 	s.echo.HTTPErrorHandler = s.writeProblem
 	s.echo.Pre(tidy)
-	s.echo.Use(s.observe, s.recoverPanics, s.patient, s.prompt, checkVersion, s.negotiate, s.validate)
+	s.echo.Use(s.observe, s.recoverPanics, s.patient, s.prompt, s.checkVersion, limitURI, s.negotiate, s.validate)
 	for _, route := range s.routes() {
 		s.echo.Add(route.method, route.path, route.handler)
+		if route.method == http.MethodGet {
+			s.echo.Add(http.MethodHead, route.path, route.handler) // net/http leaves the body out
+		}
 	}
 	return s, nil
 }

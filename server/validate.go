@@ -65,7 +65,7 @@ func body(c echo.Context) json.RawMessage {
 // validate checks the parameters and the body of a request that has been routed.
 func (s *Server) validate(next echo.HandlerFunc) echo.HandlerFunc {
 	return func(c echo.Context) error {
-		route := s.validator.routes[c.Request().Method+" "+c.Path()]
+		route := s.validator.routes[matched(c)]
 		if route == nil {
 			return next(c)
 		}
@@ -232,10 +232,26 @@ func mistakes(err error) []string {
 		return []string{request.Reason}
 	}
 	var schema *openapi3.SchemaError
-	if errors.As(err, &schema) {
-		return []string{"/" + strings.Join(schema.JSONPointer(), "/") + ": " + reasonOf(schema)}
+	if !errors.As(err, &schema) {
+		return []string{err.Error()}
 	}
-	return []string{err.Error()}
+	var choices openapi3.MultiError
+	if errors.As(schema.Origin, &choices) { // none of several forms
+		return []string{strings.Join(mistakes(choices), ", or ")}
+	}
+	return []string{pointer(schema.JSONPointer()) + ": " + reasonOf(schema)}
+}
+
+// pointer is the JSON pointer of an attribute, RFC 6901; that of the whole would be empty.
+func pointer(names []string) string {
+	if len(names) == 0 {
+		return "the body"
+	}
+	var text strings.Builder
+	for _, name := range names {
+		text.WriteString("/" + strings.NewReplacer("~", "~0", "/", "~1").Replace(name))
+	}
+	return text.String()
 }
 
 func reason(err error, otherwise string) string {

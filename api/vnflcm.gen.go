@@ -138,14 +138,20 @@ type ChangeExtVnfConnectivityRequest struct {
 // ChangeType What happened to a resource (SOL003 5.5.3.12).
 type ChangeType string
 
-// ChangeVnfFlavourRequest A request to change the deployment flavour of a VNF (SOL003 5.5.2.7). Links that are not given stay as they are.
+// ChangeVnfFlavourRequest A request to change the deployment flavour of a VNF (SOL003 5.5.2.7). Links that are not given stay as they are; maps are merged.
 type ChangeVnfFlavourRequest struct {
 	// AdditionalParams Named values of any kind (SOL003 4.4.1.5).
 	AdditionalParams       KeyValuePairs               `json:"additionalParams,omitempty,omitzero"`
 	ExtManagedVirtualLinks []ExtManagedVirtualLinkData `json:"extManagedVirtualLinks,omitempty,omitzero"`
 	ExtVirtualLinks        []ExtVirtualLinkData        `json:"extVirtualLinks,omitempty,omitzero"`
-	InstantiationLevelID   string                      `json:"instantiationLevelId,omitempty,omitzero"`
-	NewFlavourID           string                      `json:"newFlavourId"`
+
+	// Extensions Named values of any kind (SOL003 4.4.1.5).
+	Extensions           KeyValuePairs `json:"extensions,omitempty,omitzero"`
+	InstantiationLevelID string        `json:"instantiationLevelId,omitempty,omitzero"`
+	NewFlavourID         string        `json:"newFlavourId"`
+
+	// VnfConfigurableProperties Named values of any kind (SOL003 4.4.1.5).
+	VnfConfigurableProperties KeyValuePairs `json:"vnfConfigurableProperties,omitempty,omitzero"`
 }
 
 // CpProtocolData The addressing that a connection point is to have (SOL003 4.4.1.14).
@@ -624,8 +630,9 @@ type VnfLcmOperationOccurrenceNotification = any
 
 // VnfLinkPortInfo A port of a network of the VNF (SOL003 5.5.3.8).
 type VnfLinkPortInfo struct {
-	CpInstanceID string `json:"cpInstanceId,omitempty,omitzero"`
-	ID           string `json:"id"`
+	CpInstanceID   string `json:"cpInstanceId,omitempty,omitzero"`
+	CpInstanceType string `json:"cpInstanceType,omitempty,omitzero"`
+	ID             string `json:"id"`
 
 	// ResourceHandle A resource in a VIM (SOL003 4.4.1.7).
 	ResourceHandle ResourceHandle `json:"resourceHandle"`

@@ -86,12 +86,28 @@ func shaping(planner *planner, kind OperationType) plan {
 		reshaped.finish = finishReconnection
 	}
 	if kind == OpChangeFlavour {
+		reshaped.finish = finishReflavouring
 		wanted := planner.shaped(compute)
 		provision := []Step{planner.uploading(wanted, current), {Name: stepChooseFlavors, Do: planner.chooseFlavors(wanted)}}
 		reshaped.prepare = append(provision, reshaped.prepare...)
 		reshaped.last = []Step{{Name: stepRemoveImages, Do: planner.removeImages(target)}}
 	}
 	return reshaped
+}
+
+// finishReflavouring brings in what the request says of the instance beside its shape.
+func finishReflavouring(run *Run) error {
+	asked, err := decode[ChangeFlavourRequest](run.Request)
+	if err != nil {
+		return err
+	}
+	if asked.Extensions != nil {
+		run.Instance.Extensions = mergePatch(run.Instance.Extensions, asked.Extensions)
+	}
+	if asked.VnfConfigurableProperties != nil {
+		run.Instance.VnfConfigurableProperties = mergePatch(run.Instance.VnfConfigurableProperties, asked.VnfConfigurableProperties)
+	}
+	return finishChange(run)
 }
 
 // finishReconnection tells, beside what has changed in the VIM, how the links look that the request names.

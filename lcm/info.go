@@ -281,7 +281,9 @@ func (b *infoBuilder) vnfcCp(cp vnfpkg.Cp, vnfcID, stack string) VnfcCpInfo {
 		return info
 	}
 	info.VnfLinkPortID = b.id(stack, kindPort+cp.Name)
-	linkPort := VnfLinkPortInfo{ID: info.VnfLinkPortID, ResourceHandle: b.handle(port.PhysicalID, typePort), CpInstanceID: info.ID}
+	linkPort := VnfLinkPortInfo{
+		ID: info.VnfLinkPortID, ResourceHandle: b.handle(port.PhysicalID, typePort), CpInstanceID: info.ID, CpInstanceType: "VNFC_CP",
+	}
 	for i := range b.info.VnfVirtualLinkResourceInfo {
 		if known := &b.info.VnfVirtualLinkResourceInfo[i]; known.VnfVirtualLinkDescID == link {
 			known.VnfLinkPorts = append(known.VnfLinkPorts, linkPort)

@@ -156,7 +156,8 @@ type VnfVirtualLinkResourceInfo struct {
 type VnfLinkPortInfo struct {
 	ID             string         `json:"id"`
 	ResourceHandle ResourceHandle `json:"resourceHandle"`
-	CpInstanceID   string         `json:"cpInstanceId,omitempty"` // id of a VnfcCpInfo
+	CpInstanceID   string         `json:"cpInstanceId,omitempty"`   // id of a VnfcCpInfo
+	CpInstanceType string         `json:"cpInstanceType,omitempty"` // VNFC_CP with a CpInstanceID; what older versions stored lacks it
 }
 
 // VirtualStorageResourceInfo is a volume (SOL003 5.5.3.7).

@@ -200,11 +200,13 @@ type ScaleToLevelRequest struct {
 
 // ChangeFlavourRequest is ChangeVnfFlavourRequest (SOL003 5.5.2.7). Links that are not given stay as they are.
 type ChangeFlavourRequest struct {
-	NewFlavourID           string                      `json:"newFlavourId"`
-	InstantiationLevelID   string                      `json:"instantiationLevelId,omitempty"`
-	ExtVirtualLinks        []ExtVirtualLinkData        `json:"extVirtualLinks,omitempty"`
-	ExtManagedVirtualLinks []ExtManagedVirtualLinkData `json:"extManagedVirtualLinks,omitempty"`
-	AdditionalParams       map[string]any              `json:"additionalParams,omitempty"` // merged into those of the instantiation
+	NewFlavourID              string                      `json:"newFlavourId"`
+	InstantiationLevelID      string                      `json:"instantiationLevelId,omitempty"`
+	ExtVirtualLinks           []ExtVirtualLinkData        `json:"extVirtualLinks,omitempty"`
+	ExtManagedVirtualLinks    []ExtManagedVirtualLinkData `json:"extManagedVirtualLinks,omitempty"`
+	AdditionalParams          map[string]any              `json:"additionalParams,omitempty"`          // merged into those of the instantiation
+	Extensions                map[string]any              `json:"extensions,omitempty"`                // merged into those of the instance
+	VnfConfigurableProperties map[string]any              `json:"vnfConfigurableProperties,omitempty"` // likewise
 }
 
 // ChangeExtConnRequest is ChangeExtVnfConnectivityRequest (SOL003 5.5.2.11). Connection points that are not named stay as they are.

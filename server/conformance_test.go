@@ -123,6 +123,15 @@ func (p *place) compare(t *testing.T, a *answer, expected string) {
 	}
 }
 
+// read is the document of a resource.
+func (p *place) read(path string) (document map[string]any) {
+	p.t.Helper()
+	if err := json.Unmarshal(p.expect(http.StatusOK, http.MethodGet, p.fill(path), "").body, &document); err != nil {
+		p.t.Fatal(err)
+	}
+	return document
+}
+
 // newPlace is a server with an onboarded package and an instance of it, and names for what nobody has.
 func newPlace(t *testing.T) *place {
 	t.Helper()

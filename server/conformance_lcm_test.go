@@ -192,3 +192,22 @@ func TestStateMachine(t *testing.T) {
 	p.names["opOcc"] = p.names["opOccs"] + "/" + p.names["none"]
 	p.inOrder(t, decisions("no such operation", 404))
 }
+
+// TestLinksLeadSomewhere follows every link of every resource; one of a task has another method.
+func TestLinksLeadSomewhere(t *testing.T) {
+	t.Parallel()
+	p := newPlace(t)
+	p.registerVim()
+	task := p.start(p.names["instance"], "instantiate", p.instantiation())
+	starting := p.read(task)
+	p.carryOut(task)
+	for _, document := range []map[string]any{starting, p.read("{instance}"), p.read("{package}")} {
+		links, _ := document["_links"].(map[string]any)
+		for name, link := range links {
+			href, _ := link.(map[string]any)["href"].(string)
+			if a := p.do(http.MethodGet, href, ""); a.StatusCode != http.StatusOK && a.Header.Get("Allow") != "OPTIONS, POST" {
+				t.Errorf("%s: %s %s", name, href, a.Status)
+			}
+		}
+	}
+}

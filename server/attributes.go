@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"net/http"
 	"slices"
-	"strings"
 
 	"github.com/getkin/kin-openapi/openapi3"
 
@@ -57,11 +56,17 @@ func unlisted(schema *openapi3.Schema) (element *openapi3.Schema, list bool) {
 func (c collection) steps(path []string) (steps []filter.Step, schema *openapi3.Schema, err error) {
 	schema = c.element
 	for i, name := range path {
+		if name == filter.Key {
+			if !isMap(schema) || i < len(path)-1 {
+				return nil, nil, fmt.Errorf("there is no map %s whose keys could be compared", filter.Join(path[:i]))
+			}
+			return append(steps, filter.Step{Key: true}), openapi3.NewStringSchema(), nil
+		}
 		step := filter.Step{Name: name}
 		if schema != nil {
 			found, free := property(schema, name)
 			if found == nil && !free {
-				return nil, nil, fmt.Errorf("there is no attribute %s", strings.Join(path[:i+1], "/"))
+				return nil, nil, fmt.Errorf("there is no attribute %s", filter.Join(path[:i+1]))
 			}
 			schema = found
 		}
@@ -69,6 +74,15 @@ func (c collection) steps(path []string) (steps []filter.Step, schema *openapi3.
 		steps = append(steps, step)
 	}
 	return steps, schema, nil
+}
+
+// isMap reports whether a value of a schema may have names that the schema does not know; inside of key-value pairs there is none.
+func isMap(schema *openapi3.Schema) bool {
+	if schema == nil {
+		return true
+	}
+	_, free := property(schema, filter.Key)
+	return free
 }
 
 // condition makes a condition of an expression, if there is such an attribute and the values are of its type.

@@ -36,7 +36,7 @@ func (b *bench) ids(t *testing.T, list, text string) (ids []string, refused bool
 func write(expression filter.Expression, operator filter.Operator) string {
 	names := make([]string, len(expression.Path))
 	for i, name := range expression.Path {
-		names[i] = strings.NewReplacer("~", "~0", "/", "~1", ",", "~a", "@", "~b").Replace(name)
+		names[i] = strings.NewReplacer(filter.Key, "@key", "~", "~0", "/", "~1", ",", "~a", "@", "~b").Replace(name)
 	}
 	text := "(" + string(operator) + "," + strings.Join(names, "/")
 	for _, value := range expression.Values {
@@ -61,6 +61,7 @@ func FuzzFilters(f *testing.F) {
 		"(eq,instantiatedVnfInfo/vnfcResourceInfo/vnfcCpInfo/cpProtocolInfo/ipOverEthernet/ipAddresses/type,IPV4)",
 		"(in,operationParams/additionalParams/admin/password,***)", "(cont,resourceChanges/affectedVnfcs/vduId,work)", "(eq,metadata/a,null)",
 		"(gt,metadata/b/c,-0.0e-308)", "(eq,metadata/*,y)", `(eq,metadata/$"[*]\,y)`, "(lt,metadata/time,9)", "(eq,softwareImages/size,1e5)",
+		"(eq,metadata/@key,b)", "(nin,metadata/a/@key,b)", "(cont,metadata/~bkey,b);(neq,extensions/@key,a)", "(eq,id/@key,a)",
 	} {
 		f.Add(text)
 	}

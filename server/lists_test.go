@@ -74,6 +74,10 @@ func TestFilters(t *testing.T) {
 		{`(eq,metadata/no"such,"'x)`, "400"},
 		{`(eq,metadata/no"such\,x)`, ""},
 		{"(neq,metadata/none,x)", ""},
+		{"(eq,metadata/@key,site)", "a b"},
+		{"(in,metadata/@key,'odd/name',rows)", "b"},
+		{"(cont,metadata/rack/@key,tag)", "a"},
+		{"(eq,metadata/~bkey,site)", ""},
 		{"(neq,vnfInstanceDescription,x)", "b"},
 		{"(ncont,vnfInstanceDescription,x)", "b"},
 		{"(eq,vnfInstanceDescription,)", ""},
@@ -112,6 +116,9 @@ func TestFiltersThatAreWrong(t *testing.T) {
 		{instances, "(eq,none,a)", "no attribute none"},
 		{instances, "(eq,id,a);(eq,instantiatedVnfInfo/none,a)", "character 11: there is no attribute instantiatedVnfInfo/none"},
 		{instances, "(eq,metadata,a)", "not a simple attribute"},
+		{instances, "(eq,instantiatedVnfInfo/@key,a)", "no map instantiatedVnfInfo"},
+		{instances, "(eq,metadata/@key/a,b)", "no map metadata"},
+		{instances, "(eq,@key,b)", "no map"},
 		{instances, "(eq,_links/self/href,a)", "links cannot"},
 		{instances, "(eq,instantiationState,ASLEEP)", "INSTANTIATED"},
 		{instances, "(eq,instantiatedVnfInfo/scaleStatus/scaleLevel,many)", "not a number"},
@@ -241,6 +248,7 @@ func TestSelectors(t *testing.T) {
 	for _, query := range []string{
 		"all_fields&exclude_default", "fields=id&exclude_fields=metadata", "exclude_default&exclude_fields=metadata", "fields=none",
 		"fields=", "exclude_fields=id", "exclude_fields=metadata&exclude-fields=metadata", "all_fields&fields=id", "fields=id,,metadata", "fields=metadata//x", "exclude_fields=_links",
+		"fields=metadata/@key",
 	} {
 		b.expect(http.StatusBadRequest, http.MethodGet, "/vnflcm/v1/vnf_instances?"+query, "")
 	}

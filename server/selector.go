@@ -2,6 +2,7 @@ package server
 
 import (
 	"encoding/json"
+	"fmt"
 	"net/url"
 	"slices"
 	"strings"
@@ -59,6 +60,9 @@ func (c collection) paths(into *[][]string, lists []string, exclude bool) error 
 	for _, list := range lists {
 		for name := range strings.SplitSeq(list, ",") {
 			path, err := filter.ParsePath(name)
+			if err == nil && slices.Contains(path, filter.Key) {
+				err = fmt.Errorf("%s is not an attribute", name)
+			}
 			if err == nil {
 				_, _, err = c.steps(path)
 			}

@@ -83,7 +83,7 @@ func FuzzSelectors(f *testing.F) {
 		"", "all_fields", "exclude_default", "fields=metadata/x/z/y,_links/heal", "fields=metadata/u~1v~at&exclude_default",
 		"exclude_fields=vnfInstanceName,metadata/x", "exclude-fields=instantiatedVnfInfo/vnfcResourceInfo/metadata", "fields=a//b", "fields=none",
 		"fields=instantiatedVnfInfo/vnfcResourceInfo/computeResource/resourceId,instantiatedVnfInfo/scaleStatus",
-		"exclude_fields=id", "all_fields&fields=id", "fields=metadata/x&fields=metadata/x/z", "exclude_fields=_links/heal", "fields=%zz",
+		"exclude_fields=id", "all_fields&fields=id", "fields=metadata/x&fields=metadata/x/z", "exclude_fields=_links/heal", "fields=%zz", "fields=metadata/@key", "exclude_fields=metadata/%00",
 	} {
 		f.Add(query)
 	}

@@ -128,10 +128,11 @@ func (c *compiler) compare(expression, sqlType string) string {
 	}
 }
 
-// document compares what is inside of a jsonb column. Equality is containment, which an index serves, but of times, which may be written
-// in several ways; everything else looks at every value that the path leads to, through lists.
+// document compares what is inside of a jsonb column. Equality is containment, which an index serves, but of keys, and of times, which may be
+// written in several ways; everything else looks at every value that the path leads to, through lists.
 func (c *compiler) document() string {
-	if operator := c.condition.Operator; (operator == filter.Eq || operator == filter.In) && c.condition.Kind != filter.Time {
+	ofKeys := c.condition.Path[len(c.condition.Path)-1].Key
+	if operator := c.condition.Operator; (operator == filter.Eq || operator == filter.In) && c.condition.Kind != filter.Time && !ofKeys {
 		var parts []string
 		for _, value := range c.condition.Values {
 			for _, candidate := range c.candidates(value) {
@@ -171,6 +172,10 @@ func (c *compiler) path() string {
 	var path strings.Builder
 	path.WriteString("lax $")
 	for _, step := range c.condition.Path[1:] {
+		if step.Key {
+			path.WriteString(".keyvalue().key")
+			continue
+		}
 		name, err := json.Marshal(c.inDocument(step.Name))
 		if err != nil {
 			panic(err) // a string always marshals

@@ -24,6 +24,7 @@ const (
 type Step struct {
 	Name string
 	List bool // the attribute of that name is a list, of which any element may match
+	Key  bool // no name, but the keys of the map that the path has led to
 }
 
 // Condition is a comparison with an attribute that is known. A list of conditions holds if all of them hold.

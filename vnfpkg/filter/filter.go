@@ -44,7 +44,15 @@ type Expression struct {
 }
 
 // Attribute is the path as it is written.
-func (e *Expression) Attribute() string { return strings.Join(e.Path, "/") }
+func (e *Expression) Attribute() string { return Join(e.Path) }
+
+// Key stands in a path for @key, the key of a map's entries. No attribute has this name.
+const Key = "\x00"
+
+// Join writes a path for a reader.
+func Join(path []string) string { return strings.ReplaceAll(strings.Join(path, "/"), Key, writtenKey) }
+
+const writtenKey = "@key"
 
 // SyntaxError says where a filter cannot be read.
 type SyntaxError struct {
@@ -160,10 +168,14 @@ func (p *parser) path() ([]string, error) {
 func ParsePath(text string) ([]string, error) {
 	var path []string
 	for name := range strings.SplitSeq(text, "/") {
-		if name == "" {
+		switch name {
+		case "":
 			return nil, errors.New("the name of an attribute is empty")
+		case writtenKey:
+			path = append(path, Key)
+		default:
+			path = append(path, unescape.Replace(name))
 		}
-		path = append(path, unescape.Replace(name))
 	}
 	return path, nil
 }

@@ -113,10 +113,13 @@ type AffectedVnfc struct {
 	ChangeType ChangeType `json:"changeType"`
 
 	// ComputeResource A resource in a VIM (SOL003 4.4.1.7).
-	ComputeResource           ResourceHandle `json:"computeResource"`
-	ID                        string         `json:"id"`
-	RemovedStorageResourceIds []string       `json:"removedStorageResourceIds,omitempty,omitzero"`
-	VduID                     string         `json:"vduId"`
+	ComputeResource ResourceHandle `json:"computeResource"`
+	ID              string         `json:"id"`
+
+	// Metadata Named values of any kind (SOL003 4.4.1.5).
+	Metadata                  KeyValuePairs `json:"metadata,omitempty,omitzero"`
+	RemovedStorageResourceIds []string      `json:"removedStorageResourceIds,omitempty,omitzero"`
+	VduID                     string        `json:"vduId"`
 }
 
 // CancelMode How an operation is to be cancelled (SOL003 5.5.2.14).

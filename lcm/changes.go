@@ -53,7 +53,7 @@ func affectedVnfcs(before, after []VnfcResourceInfo) []AffectedVnfc {
 				shown = old
 			}
 			vnfc := AffectedVnfc{
-				ID: shown.ID, VduID: shown.VduID, ChangeType: kind, ComputeResource: shown.ComputeResource,
+				ID: shown.ID, VduID: shown.VduID, ChangeType: kind, ComputeResource: shown.ComputeResource, Metadata: shown.Metadata,
 				AddedStorageResourceIDs:   missing(current.StorageResourceIDs, old.StorageResourceIDs),
 				RemovedStorageResourceIDs: missing(old.StorageResourceIDs, current.StorageResourceIDs),
 			}
@@ -78,8 +78,12 @@ func missing(all, from []string) []string {
 
 func affectedLinks(before, after []VnfVirtualLinkResourceInfo) []AffectedVirtualLink {
 	var affected []AffectedVirtualLink
+	// What older versions stored has no type of connection points.
+	samePort := func(a, b VnfLinkPortInfo) bool {
+		return a.ID == b.ID && a.ResourceHandle == b.ResourceHandle && a.CpInstanceID == b.CpInstanceID
+	}
 	same := func(a, b VnfVirtualLinkResourceInfo) bool {
-		return a.NetworkResource == b.NetworkResource && slices.Equal(a.VnfLinkPorts, b.VnfLinkPorts)
+		return a.NetworkResource == b.NetworkResource && slices.EqualFunc(a.VnfLinkPorts, b.VnfLinkPorts, samePort)
 	}
 	compare(before, after, func(l VnfVirtualLinkResourceInfo) string { return l.ID }, same,
 		func(kind ChangeType, old, current VnfVirtualLinkResourceInfo) {

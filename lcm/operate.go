@@ -136,6 +136,7 @@ func finishOperating(run *Run) error {
 			if resource, ok := findVnfc(info, vnfc.ID); ok {
 				changes.AffectedVnfcs = append(changes.AffectedVnfcs, AffectedVnfc{
 					ID: resource.ID, VduID: resource.VduID, ChangeType: Modified, ComputeResource: resource.ComputeResource,
+					Metadata: resource.Metadata,
 				})
 			}
 		}

@@ -86,6 +86,7 @@ type AffectedVnfc struct {
 	VduID                     string         `json:"vduId"`
 	ChangeType                ChangeType     `json:"changeType"`
 	ComputeResource           ResourceHandle `json:"computeResource"`
+	Metadata                  map[string]any `json:"metadata,omitempty"` // of the VNFC
 	AffectedVnfcCpIDs         []string       `json:"affectedVnfcCpIds,omitempty"`
 	AddedStorageResourceIDs   []string       `json:"addedStorageResourceIds,omitempty"`
 	RemovedStorageResourceIDs []string       `json:"removedStorageResourceIds,omitempty"`

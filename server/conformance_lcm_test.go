@@ -74,7 +74,7 @@ func TestLifeOfAnInstance(t *testing.T) {
 	p.carryOut(p.names["opOcc"])
 	p.inOrder(t, []requirement{
 		{"instantiation completed", "GET", "{opOcc}", "", nil, 200, completed("INSTANTIATE", "resourceChanges/affectedVnfcs", `resourceChanges/affectedVnfcs/changeType="ADDED"`,
-			"resourceChanges/affectedVirtualStorages/virtualStorageDescId"), ""},
+			"resourceChanges/affectedVirtualStorages/virtualStorageDescId", "resourceChanges/affectedVnfcs/metadata/stack_id"), ""},
 		{"instantiated", "GET", "{instance}", "", nil, 200, []string{`instantiationState="INSTANTIATED"`, `instantiatedVnfInfo/vnfState="STARTED"`,
 			`instantiatedVnfInfo/flavourId="simple"`, "instantiatedVnfInfo/extCpInfo/cpProtocolInfo", "instantiatedVnfInfo/extVirtualLinkInfo/resourceHandle/vimConnectionId",
 			`instantiatedVnfInfo/scaleStatus=[{"aspectId":"worker_group","scaleLevel":0}]`, "instantiatedVnfInfo/vnfcResourceInfo/computeResource/resourceId",

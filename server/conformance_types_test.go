@@ -64,7 +64,7 @@ func TestDataTypesAreThoseOfTheStandard(t *testing.T) {
 			"isCancelPending! cancelMode error resourceChanges changedInfo changedExtConnectivity _links!"},
 		{"vnflcm", "VnfLcmOpOccLinks", "self! vnfInstance! grant cancel retry rollback fail"},
 		{"vnflcm", "ResourceChanges", "affectedVnfcs affectedVirtualLinks affectedVirtualStorages"},
-		{"vnflcm", "AffectedVnfc", "id! vduId! changeType! computeResource! -metadata affectedVnfcCpIds addedStorageResourceIds removedStorageResourceIds"},
+		{"vnflcm", "AffectedVnfc", "id! vduId! changeType! computeResource! metadata affectedVnfcCpIds addedStorageResourceIds removedStorageResourceIds"},
 		{"vnflcm", "AffectedVirtualLink", "id! vnfVirtualLinkDescId! virtualLinkDescId! changeType! networkResource! -metadata"},
 		{"vnflcm", "AffectedVirtualStorage", "id! virtualStorageDescId! changeType! storageResource! -metadata"},
 		{"vnfpkgm", "CreateVnfPkgInfoRequest", "userDefinedData"},

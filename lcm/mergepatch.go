@@ -14,14 +14,48 @@ func mergePatch(target, patch map[string]any) map[string]any {
 			delete(merged, name)
 			continue
 		}
-		if value == any(Masked) && SecretName(name) && merged[name] != nil {
+		if repeated(name, value) && merged[name] != nil {
 			continue
 		}
-		if object, ok := value.(map[string]any); ok {
+		switch given := value.(type) {
+		case map[string]any:
 			former, _ := merged[name].(map[string]any)
-			value = mergePatch(former, object)
+			value = mergePatch(former, given)
+		case []any: // replaces the former one
+			value = withSecrets(given, merged[name])
 		}
 		merged[name] = value
 	}
 	return merged
+}
+
+// repeated reports whether a value is a secret as it was shown.
+func repeated(name string, value any) bool { return value == any(Masked) && SecretName(name) }
+
+// withSecrets returns what replaces a former value with the secrets put back that it repeats in the same place.
+func withSecrets(value, former any) any {
+	switch value := value.(type) {
+	case map[string]any:
+		known, _ := former.(map[string]any)
+		whole := make(map[string]any, len(value))
+		for name, element := range value {
+			if repeated(name, element) && known[name] != nil {
+				whole[name] = known[name]
+			} else {
+				whole[name] = withSecrets(element, known[name])
+			}
+		}
+		return whole
+	case []any:
+		known, _ := former.([]any)
+		whole := make([]any, len(value))
+		for i, element := range value {
+			if i < len(known) {
+				element = withSecrets(element, known[i])
+			}
+			whole[i] = element
+		}
+		return whole
+	}
+	return value
 }

@@ -95,8 +95,8 @@ func TestLifeOfAnInstance(t *testing.T) {
 		{"unknown aspect", "POST", "{instance}/scale", `{"type": "SCALE_OUT", "aspectId": "none"}`, nil, 400, nil, "/aspectId"},
 		{"unknown level", "POST", "{instance}/scale_to_level", `{"instantiationLevelId": "none"}`, nil, 400, nil, "/instantiationLevelId"},
 		{"neither of two ways to tell a level", "POST", "{instance}/scale_to_level", `{}`, nil, 400, nil, "exactly one"},
-		{"both ways to tell a level", "POST", "{instance}/scale_to_level", `{"instantiationLevelId": "instantiation_level_2", "scaleInfo": [{"aspectId": "worker_group", "scaleLevel": 1}]}`,
-			nil, 400, nil, "exactly one"},
+		{"both ways to tell a level", "POST", "{instance}/scale_to_level",
+			`{"instantiationLevelId": "instantiation_level_2", "scaleInfo": [{"aspectId": "worker_group", "scaleLevel": 1}]}`, nil, 400, nil, "exactly one"},
 		{"unknown flavour", "POST", "{instance}/change_flavour", `{"newFlavourId": "none"}`, nil, 400, nil, "/newFlavourId"},
 		{"timeout with a forceful end", "POST", "{instance}/terminate", `{"terminationType": "FORCEFUL", "gracefulTerminationTimeout": 1}`, nil, 400, nil, "/gracefulTerminationTimeout"},
 		{"stop type of a start", "POST", "{instance}/operate", `{"changeStateTo": "STARTED", "stopType": "GRACEFUL"}`, nil, 400, nil, "/stopType"},
@@ -111,7 +111,8 @@ func TestLifeOfAnInstance(t *testing.T) {
 	p.operate(t, accepted("start", "operate", `{"changeStateTo": "STARTED"}`), completed("OPERATE"), []string{`instantiatedVnfInfo/vnfState="STARTED"`})
 	p.operate(t, accepted("change external connectivity", "change_ext_conn", network), completed("CHANGE_EXT_CONN", "changedExtConnectivity/resourceHandle/resourceId"),
 		[]string{"instantiatedVnfInfo/extVirtualLinkInfo/id"})
-	p.operate(t, accepted("change flavour", "change_flavour", `{"newFlavourId": "large", "extensions": {"a": 1}, "vnfConfigurableProperties": {"b": 2}}`), completed("CHANGE_FLAVOUR"),
+	p.operate(t, accepted("change flavour", "change_flavour", `{"newFlavourId": "large", "extensions": {"a": 1}, "vnfConfigurableProperties": {"b": 2}}`),
+		completed("CHANGE_FLAVOUR"),
 		[]string{`instantiatedVnfInfo/flavourId="large"`, `extensions={"a":1}`, `vnfConfigurableProperties={"b":2}`})
 	p.operate(t, requirement{"modify", "PATCH", "{instance}", `{"vnfInstanceName": "new", "metadata": {"a": {"b": 1, "c": null}}}`,
 		[]string{"Content-Type", "application/merge-patch+json"}, 202, []string{"Location: /vnflcm/v1/vnf_lcm_op_occs/.+"}, ""},

@@ -23,8 +23,8 @@ func TestDataTypesAreThoseOfTheStandard(t *testing.T) {
 			"additionalParams extensions vnfConfigurableProperties"},
 		{"vnflcm", "ScaleVnfRequest", "type! aspectId! numberOfSteps additionalParams"},
 		{"vnflcm", "ScaleVnfToLevelRequest", "instantiationLevelId scaleInfo additionalParams"},
-		{"vnflcm", "ChangeVnfFlavourRequest", "newFlavourId! instantiationLevelId extVirtualLinks extManagedVirtualLinks -vimConnectionInfo additionalParams extensions " +
-			"vnfConfigurableProperties"},
+		{"vnflcm", "ChangeVnfFlavourRequest", "newFlavourId! instantiationLevelId extVirtualLinks extManagedVirtualLinks -vimConnectionInfo " +
+			"additionalParams extensions vnfConfigurableProperties"},
 		{"vnflcm", "TerminateVnfRequest", "terminationType! gracefulTerminationTimeout additionalParams"},
 		{"vnflcm", "HealVnfRequest", "cause additionalParams vnfcInstanceId"},
 		{"vnflcm", "OperateVnfRequest", "changeStateTo! stopType gracefulStopTimeout additionalParams vnfcInstanceId"},
@@ -35,8 +35,8 @@ func TestDataTypesAreThoseOfTheStandard(t *testing.T) {
 		{"vnflcm", "VnfInstance", "id! vnfInstanceName vnfInstanceDescription vnfdId! vnfProvider! vnfProductName! vnfSoftwareVersion! vnfdVersion! " +
 			"vnfConfigurableProperties vimConnectionInfo instantiationState! instantiatedVnfInfo metadata extensions _links!"},
 		{"vnflcm", "VnfInstanceLinks", "self! -indicators instantiate terminate scale scaleToLevel changeFlavour heal operate changeExtConn"},
-		{"vnflcm", "InstantiatedVnfInfo", "flavourId! vnfState! scaleStatus extCpInfo extVirtualLinkInfo extManagedVirtualLinkInfo -monitoringParameters localizationLanguage vnfcResourceInfo " +
-			"vnfVirtualLinkResourceInfo virtualStorageResourceInfo"},
+		{"vnflcm", "InstantiatedVnfInfo", "flavourId! vnfState! scaleStatus extCpInfo extVirtualLinkInfo extManagedVirtualLinkInfo -monitoringParameters " +
+			"localizationLanguage vnfcResourceInfo vnfVirtualLinkResourceInfo virtualStorageResourceInfo"},
 		{"vnflcm", "ScaleInfo", "aspectId! scaleLevel!"},
 		{"vnflcm", "VnfExtCpInfo", "id! cpdId! cpProtocolInfo! extLinkPortId -metadata associatedVnfcCpId -associatedVnfVirtualLinkId"},
 		{"vnflcm", "CpProtocolInfo", "layerProtocol! ipOverEthernet"},
@@ -73,7 +73,8 @@ func TestDataTypesAreThoseOfTheStandard(t *testing.T) {
 			"operationalState! usageState! userDefinedData _links!"},
 		{"vnfpkgm", "VnfPkgInfoLinks", "self! vnfd packageContent!"},
 		{"vnfpkgm", "VnfPackageArtifactInfo", "artifactPath! checksum! metadata"},
-		{"vnfpkgm", "VnfPackageSoftwareImageInfo", "id! name! provider! version! checksum! containerFormat! diskFormat! createdAt! minDisk! minRam! size! userMetadata imagePath!"},
+		{"vnfpkgm", "VnfPackageSoftwareImageInfo", "id! name! provider! version! checksum! containerFormat! diskFormat! createdAt! " +
+			"minDisk! minRam! size! userMetadata imagePath!"},
 	} {
 		t.Run(row.name, func(t *testing.T) {
 			t.Parallel()

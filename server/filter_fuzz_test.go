@@ -61,12 +61,12 @@ func FuzzFilters(f *testing.F) {
 		"(eq,instantiatedVnfInfo/vnfcResourceInfo/vnfcCpInfo/cpProtocolInfo/ipOverEthernet/ipAddresses/type,IPV4)",
 		"(in,operationParams/additionalParams/admin/password,***)", "(cont,resourceChanges/affectedVnfcs/vduId,work)", "(eq,metadata/a,null)",
 		"(gt,metadata/b/c,-0.0e-308)", "(eq,metadata/*,y)", `(eq,metadata/$"[*]\,y)`, "(lt,metadata/time,9)", "(eq,softwareImages/size,1e5)",
-		"(eq,metadata/@key,b)", "(nin,metadata/a/@key,b)", "(cont,metadata/~bkey,b);(neq,extensions/@key,a)", "(eq,id/@key,a)",
+		"(eq,metadata/@key,b)", "(nin,metadata/a/@key,b)", "(cont,metadata/~bkey,b);(neq,extensions/@key,a)", "(eq,id/@key,a)", "(in,filter/operationStates,FAILED)",
 	} {
 		f.Add(text)
 	}
 	f.Fuzz(func(t *testing.T, text string) {
-		for _, list := range []string{"/vnflcm/v1/vnf_instances", "/vnflcm/v1/vnf_lcm_op_occs", "/vnfpkgm/v1/vnf_packages"} {
+		for _, list := range []string{"/vnflcm/v1/vnf_instances", "/vnflcm/v1/vnf_lcm_op_occs", "/vnfpkgm/v1/vnf_packages", lcmSubscriptions, pkgmSubscriptions} {
 			found, refused := b.ids(t, list, text)
 			expressions, err := filter.Parse(text)
 			if refused || err != nil {

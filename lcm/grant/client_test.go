@@ -14,6 +14,7 @@ import (
 	"testing"
 	"time"
 
+	"vnfm/api/peer"
 	"vnfm/lcm"
 	"vnfm/lcm/grant"
 	"vnfm/lcm/grant/granttest"
@@ -182,7 +183,7 @@ func TestBasic(t *testing.T) {
 		nfvo.ServeHTTP(w, r)
 	})
 	for password, granted := range map[string]bool{"streng geheim\n": true, "falsch": false} {
-		client := source(t, grant.Options{URL: address, Username: "vnfm", PasswordFile: file(t, password)})
+		client := source(t, grant.Options{URL: address, Access: peer.Access{Username: "vnfm", PasswordFile: file(t, password)}})
 		answer, err := client.Request(t.Context(), request())
 		if granted != (err == nil && answer.Grant != nil) || err != nil && strings.Contains(err.Error(), "falsch") {
 			t.Errorf("password %q: %+v, %v", password, answer, err)
@@ -214,7 +215,7 @@ func TestOAuth2(t *testing.T) {
 		}
 		nfvo.ServeHTTP(w, r)
 	})
-	options := grant.Options{URL: address, TokenURL: tokens, ClientID: "client", ClientSecretFile: file(t, "geheim")}
+	options := grant.Options{URL: address, Access: peer.Access{TokenURL: tokens, ClientID: "client", ClientSecretFile: file(t, "geheim")}}
 	client := source(t, options)
 	ask := func(tokens int32) {
 		t.Helper()

@@ -74,6 +74,7 @@ func TestAffectedVnfcNamesWhatGoesWithIt(t *testing.T) {
 	added, removed := resourceChanges(nil, info).AffectedVnfcs[0], resourceChanges(info, nil).AffectedVnfcs[0]
 	want := AffectedVnfc{
 		ID: controller.ID, VduID: "controller", ChangeType: Added, ComputeResource: controller.ComputeResource,
+		Metadata:                map[string]any{"stack_id": "stack-top"},
 		AffectedVnfcCpIDs:       []string{controller.VnfcCpInfo[0].ID},
 		AddedStorageResourceIDs: slices.Clone(controller.StorageResourceIDs),
 	}

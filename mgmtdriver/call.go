@@ -26,8 +26,9 @@ type Call struct {
 	// Ports are those that belong to no VNFC, such as a virtual IP address.
 	Ports []Port
 
-	Package Package
-	Log     *slog.Logger
+	Package  Package
+	HostKeys HostKeys // nil in [Driver.Check], which asks no VM
+	Log      *slog.Logger
 
 	// State is what the former call of this step has given to [Result.With]; nil in the first call and after a crash.
 	State json.RawMessage

@@ -1,0 +1,206 @@
+package ssh_test
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"net"
+	"net/netip"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"vnfm/mgmtdriver"
+	"vnfm/mgmtdriver/ssh"
+	"vnfm/mgmtdriver/ssh/sshtest"
+)
+
+// sshd is a real OpenSSH server that lets in who runs the test, with a key.
+type sshd struct {
+	t       *testing.T
+	dir     string
+	address netip.AddrPort
+	user    string
+	key     ssh.Secret
+	command *exec.Cmd
+	stderr  bytes.Buffer
+}
+
+// find returns the path of a program; sshd is not on everybody's PATH.
+func find(t *testing.T, name, of string) string {
+	t.Helper()
+	for _, dir := range append(filepath.SplitList(os.Getenv("PATH")), "/usr/sbin", "/usr/lib/openssh") {
+		path := filepath.Join(dir, name)
+		if info, err := os.Stat(path); err == nil && info.Mode()&0o111 != 0 {
+			return path
+		}
+	}
+	t.Fatalf("there is no %s: install the package %s", name, of)
+	return ""
+}
+
+// startSSHD starts a server; settings are further lines of its configuration.
+func startSSHD(t *testing.T, settings ...string) *sshd {
+	t.Helper()
+	s := &sshd{t: t, dir: t.TempDir(), user: whoami(t)}
+	if os.Geteuid() == 0 {
+		// Only for root does sshd want it.
+		if err := os.MkdirAll("/run/sshd", 0o755); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := os.Chmod(s.dir, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	keygen := find(t, "ssh-keygen", "openssh-client")
+	for _, kind := range []string{"ed25519", "ecdsa"} {
+		s.must(keygen, "-q", "-t", kind, "-N", "", "-f", filepath.Join(s.dir, kind))
+	}
+	s.must(keygen, "-q", "-t", "ed25519", "-N", "", "-f", filepath.Join(s.dir, "user"))
+	private, err := os.ReadFile(filepath.Join(s.dir, "user"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	s.key = ssh.Secret(private)
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	s.address = netip.MustParseAddrPort(listener.Addr().String())
+	_ = listener.Close()
+	lines := append(settings, fmt.Sprintf("ListenAddress %s", s.address), "PidFile none", "UsePAM no", "StrictModes no", "LogLevel VERBOSE",
+		"AuthorizedKeysFile "+filepath.Join(s.dir, "user.pub"), "PermitRootLogin yes", "Subsystem sftp internal-sftp", "PermitUserEnvironment no", "MaxStartups 100")
+	if !strings.Contains(strings.Join(settings, "\n"), "HostKey ") {
+		for _, kind := range []string{"ed25519", "ecdsa"} {
+			lines = append(lines, "HostKey "+filepath.Join(s.dir, kind))
+		}
+	}
+	if err := os.WriteFile(filepath.Join(s.dir, "config"), []byte(strings.Join(lines, "\n")+"\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	s.start()
+	return s
+}
+
+func whoami(t *testing.T) string {
+	t.Helper()
+	out, err := exec.Command("id", "-un").Output()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return strings.TrimSpace(string(out))
+}
+
+func (s *sshd) must(name string, args ...string) {
+	s.t.Helper()
+	if out, err := exec.Command(name, args...).CombinedOutput(); err != nil {
+		s.t.Fatalf("%s %q: %v: %s", name, args, err, out)
+	}
+}
+
+func (s *sshd) start() {
+	s.t.Helper()
+	s.command = exec.Command(find(s.t, "sshd", "openssh-server"), "-D", "-e", "-f", filepath.Join(s.dir, "config"))
+	s.command.Stderr = &s.stderr
+	if err := s.command.Start(); err != nil {
+		s.t.Fatal(err)
+	}
+	command := s.command
+	s.t.Cleanup(func() {
+		_ = command.Process.Kill()
+		_ = command.Wait()
+	})
+	for {
+		conn, err := net.Dial("tcp", s.address.String())
+		if err == nil {
+			_ = conn.Close()
+			return
+		}
+		if command.ProcessState != nil || s.t.Context().Err() != nil {
+			s.t.Fatalf("sshd does not start: %s", s.stderr.String())
+		}
+	}
+}
+
+// newPool returns a pool for the length of a test.
+func newPool(t *testing.T, config ssh.Config) *ssh.Pool {
+	t.Helper()
+	pool := ssh.NewPool(config)
+	t.Cleanup(func() { _ = pool.Close() })
+	return pool
+}
+
+func newCall() *mgmtdriver.Call {
+	return &mgmtdriver.Call{HostKeys: &sshtest.HostKeys{}, Instance: mgmtdriver.Instance{ID: "instance"},
+		Operation: mgmtdriver.Operation{ID: "op"}, Hook: mgmtdriver.InstantiateEnd}
+}
+
+// host is the server with a login that works.
+func (s *sshd) host(call *mgmtdriver.Call) *ssh.Host {
+	return newPool(s.t, ssh.Config{}).Host(call, ssh.Target{Name: "node", Address: s.address, User: s.user, PrivateKey: s.key}, nil)
+}
+
+func TestCommandsOnOpenSSH(t *testing.T) {
+	t.Parallel()
+	host := startSSHD(t).host(newCall())
+	output, err := host.Run(t.Context(), ssh.Command{Argv: []string{"printf", "%s|", "it's", "$HOME", "a b", "", "x\ny"},
+		Stdin: strings.NewReader("unused")})
+	if err != nil || output.Stdout != "it's|$HOME|a b||x\ny|" {
+		t.Errorf("got %+v, %v", output, err)
+	}
+	output, err = host.Run(t.Context(), ssh.Command{Argv: []string{"sh", "-c", `printf %s "$A"; cat`}, Env: map[string]string{"A": "l1\nit's"},
+		Stdin: strings.NewReader("input")})
+	if err != nil || output.Stdout != "l1\nit'sinput" {
+		t.Errorf("got %+v, %v", output, err)
+	}
+	var exit *ssh.ExitError
+	_, err = host.Run(t.Context(), ssh.Shell("echo sorry >&2; exit 3"))
+	if !errors.As(err, &exit) || exit.Status != 3 || exit.Stderr != "sorry" {
+		t.Errorf("got %v", err)
+	}
+	_, err = host.Run(t.Context(), ssh.Shell("kill -KILL $$"))
+	if !errors.As(err, &exit) || exit.Signal != "KILL" {
+		t.Errorf("got %v", err)
+	}
+}
+
+func TestFilesOnOpenSSH(t *testing.T) {
+	t.Parallel()
+	host := startSSHD(t).host(newCall())
+	path := filepath.Join(t.TempDir(), "dir", "it's a file")
+	content := bytes.Repeat([]byte("0123456789"), 1<<20)
+	if err := host.Put(t.Context(), ssh.File{Path: path, Content: ssh.Bytes(content), Mode: 0o640}); err != nil {
+		t.Fatal(err)
+	}
+	got, err := os.ReadFile(path)
+	if err != nil || !bytes.Equal(got, content) {
+		t.Errorf("%d bytes, %v", len(got), err)
+	}
+	if err := host.Put(t.Context(), ssh.File{Path: path, Content: ssh.Bytes(content), Mode: 0o600}); err != nil {
+		t.Fatal(err)
+	}
+	if got, err := host.Read(t.Context(), path, false, len(content)); err != nil || !bytes.Equal(got, content) {
+		t.Errorf("%d bytes, %v", len(got), err)
+	}
+}
+
+func TestJobsOnOpenSSH(t *testing.T) {
+	t.Parallel()
+	host := startSSHD(t).host(newCall())
+	job := ssh.Job{ID: "test-" + filepath.Base(t.TempDir()) + fmt.Sprint(os.Getpid()), Argv: []string{"sh", "-c", `echo "$A"; cat; echo bad >&2; exit 4`},
+		Env: map[string]string{"A": "it's"}, Stdin: []byte("input")}
+	t.Cleanup(func() { _ = host.Clean(t.Context(), job) })
+	var exit *ssh.ExitError
+	for {
+		progress, err := host.Drive(t.Context(), job)
+		if err == nil && progress.Phase == ssh.JobRunning {
+			continue
+		}
+		if !errors.As(err, &exit) || exit.Status != 4 || exit.Stdout != "it's\ninput" || exit.Stderr != "bad" {
+			t.Errorf("got %+v, %v", progress, err)
+		}
+		break
+	}
+}

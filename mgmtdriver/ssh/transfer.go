@@ -1,0 +1,297 @@
+package ssh
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"net/http"
+	"os"
+	"path"
+	"strconv"
+	"strings"
+
+	"github.com/pkg/sftp"
+
+	"vnfm/mgmtdriver"
+)
+
+// transfer is one call of Put.
+type transfer struct {
+	host *Host
+	conn *connection
+	file File
+	root bool // what is sent has to be moved by root
+
+	files *sftp.Client
+	path  string // absolute
+	part  string // what has been sent of the file
+	sent  int64  // in this call
+	there int64  // that are known to be right
+}
+
+// segmentBytes is how much is sent before it is compared with what the host has then. After a cut, at most that much is sent again.
+const segmentBytes = 4 << 20
+
+func (t *transfer) put(ctx context.Context) error {
+	files, closeFiles, err := t.conn.files(ctx)
+	if err != nil {
+		return t.failed(ctx, err)
+	}
+	defer closeFiles()
+	t.files = files
+	if err := t.locate(); err != nil {
+		return t.failed(ctx, err)
+	}
+	began, err := files.Stat(t.part)
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return t.failed(ctx, err)
+	}
+	if err != nil { // nothing has been sent yet
+		same, err := t.unchanged(ctx)
+		if err != nil {
+			return err
+		}
+		if same {
+			return t.setMode(ctx)
+		}
+		began = nil
+	}
+	if err := t.send(ctx, began); err != nil {
+		return t.failed(ctx, err)
+	}
+	if t.root {
+		return t.install(ctx)
+	}
+	return t.failed(ctx, t.rename())
+}
+
+// locate decides where the content goes first: beside its place or, if only root may write there, into a directory that nobody else enters.
+func (t *transfer) locate() error {
+	home, err := t.files.RealPath(".")
+	if err != nil {
+		return err
+	}
+	t.path = t.file.Path
+	if !path.IsAbs(t.path) {
+		t.path = path.Join(home, t.path)
+	}
+	mark := t.file.Digest.SHA256[:16]
+	if t.root {
+		dir := path.Join(home, ".vnfm")
+		if err := t.files.MkdirAll(dir); err != nil {
+			return err
+		}
+		if err := t.files.Chmod(dir, 0o700); err != nil {
+			return err
+		}
+		t.part = path.Join(dir, "put-"+mark)
+		return nil
+	}
+	t.part = path.Join(path.Dir(t.path), "."+path.Base(t.path)+".vnfm-"+mark)
+	return t.files.MkdirAll(path.Dir(t.path))
+}
+
+// unchanged reports whether the host has the file.
+func (t *transfer) unchanged(ctx context.Context) (bool, error) {
+	if !t.root {
+		info, err := t.files.Stat(t.path)
+		if err != nil || info.Size() != t.file.Digest.Size {
+			return false, nil //nolint:nilerr // what cannot be looked at is not the file
+		}
+	}
+	output, err := t.run(ctx, t.root, "sha256sum", "--", t.path)
+	var exit *ExitError
+	if errors.As(err, &exit) {
+		return false, nil // there is none, or it cannot be read
+	}
+	if err != nil {
+		return false, err
+	}
+	return hashIn(output.Stdout) == t.file.Digest.SHA256, nil
+}
+
+// hashIn is what sha256sum has computed. A backslash at the beginning says that it has changed the name of the file.
+func hashIn(output string) string {
+	hash, _, _ := strings.Cut(strings.TrimPrefix(output, `\`), " ")
+	return strings.TrimSpace(hash)
+}
+
+func (t *transfer) run(ctx context.Context, root bool, argv ...string) (*Output, error) {
+	return t.host.run(ctx, t.conn, Command{Argv: argv, Root: root})
+}
+
+func (t *transfer) setMode(ctx context.Context) error {
+	if !t.root {
+		return t.failed(ctx, t.files.Chmod(t.path, t.file.Mode))
+	}
+	if _, err := t.run(ctx, true, "chmod", "--", t.mode(), t.path); err != nil {
+		return err
+	}
+	_, err := t.run(ctx, true, "chown", "--", t.file.Owner, t.path)
+	return err
+}
+
+func (t *transfer) mode() string { return "0" + strconv.FormatUint(uint64(t.file.Mode.Perm()), 8) }
+
+// send sends what is missing.
+func (t *transfer) send(ctx context.Context, began os.FileInfo) error {
+	size := t.file.Digest.Size
+	if began != nil {
+		// A segment is begun when all before it have been compared.
+		t.there = min(max(began.Size()-1, 0), size) / segmentBytes * segmentBytes
+	}
+	if err := t.enoughRoom(size - t.there); err != nil {
+		return err
+	}
+	content, err := t.open(ctx)
+	if err != nil {
+		return err
+	}
+	defer content.Close()
+	part, err := t.files.OpenFile(t.part, os.O_WRONLY|os.O_CREATE)
+	if err != nil {
+		return err
+	}
+	defer part.Close()
+	if err := part.Chmod(0o600); err != nil {
+		return err
+	}
+	for t.there < size {
+		if err := t.sendSegment(ctx, part, content); err != nil {
+			return err
+		}
+	}
+	if n, err := content.Read(make([]byte, 1)); n > 0 || (err != nil && !errors.Is(err, io.EOF)) {
+		return errors.Join(fmt.Errorf("the content of %s has changed", t.file.Path), err)
+	}
+	if info, err := part.Stat(); err != nil || info.Size() > size {
+		if err := errors.Join(err, part.Truncate(size)); err != nil {
+			return err
+		}
+	}
+	if _, ok := t.files.HasExtension("fsync@openssh.com"); ok {
+		if err := part.Sync(); err != nil {
+			return err
+		}
+	}
+	return part.Close()
+}
+
+// open opens the content where it is to be sent from.
+func (t *transfer) open(ctx context.Context) (io.ReadCloser, error) {
+	content, err := t.file.Content(ctx)
+	if err != nil {
+		return nil, fmt.Errorf("read what is to be %s: %w", t.file.Path, err)
+	}
+	if seeker, ok := content.(io.Seeker); ok {
+		_, err = seeker.Seek(t.there, io.SeekStart)
+	} else {
+		_, err = io.CopyN(io.Discard, contextReader{ctx, content}, t.there)
+	}
+	if err != nil {
+		return nil, errors.Join(fmt.Errorf("read what is to be %s: %w", t.file.Path, err), content.Close())
+	}
+	return content, nil
+}
+
+// sendSegment sends the next segment and compares it with what the host has then.
+func (t *transfer) sendSegment(ctx context.Context, part *sftp.File, content io.Reader) error {
+	length := min(segmentBytes, t.file.Digest.Size-t.there)
+	if _, err := part.Seek(t.there, io.SeekStart); err != nil {
+		return err
+	}
+	hash := sha256.New()
+	n, err := part.ReadFrom(io.LimitReader(io.TeeReader(content, hash), length))
+	t.sent += n
+	if err != nil {
+		return err
+	}
+	if n < length {
+		return fmt.Errorf("read what is to be %s: %w", t.file.Path, io.ErrUnexpectedEOF)
+	}
+	argv := []string{"sh", "-c", hashScript, "vnfm-hash", t.part, strconv.FormatInt(t.there+1, 10), strconv.FormatInt(length, 10)}
+	output, err := t.run(ctx, false, argv...)
+	if err != nil {
+		return err
+	}
+	if got, want := hashIn(output.Stdout), hex.EncodeToString(hash.Sum(nil)); got != want {
+		// From the beginning, since nobody knows since when it is wrong.
+		return errors.Join(fmt.Errorf("%s: what was sent of %s has the SHA-256 %q, not %q", t.host, t.file.Path, got, want), t.files.Remove(t.part))
+	}
+	t.there += length
+	return nil
+}
+
+// hashScript computes the hash of a part of a file: the number of its first byte, counted from 1, and its length.
+const hashScript = `tail -c +"$2" -- "$1" | head -c "$3" | sha256sum`
+
+// enoughRoom checks that the disk can take so many bytes, if the host tells.
+func (t *transfer) enoughRoom(bytes int64) error {
+	if _, ok := t.files.HasExtension("statvfs@openssh.com"); !ok {
+		return nil
+	}
+	disk, err := t.files.StatVFS(path.Dir(t.part))
+	if err != nil {
+		return err
+	}
+	if free := disk.Frsize * disk.Bavail; free < uint64(bytes) {
+		return &mgmtdriver.Failure{Title: "Disk is full", Status: http.StatusInsufficientStorage, Detail: fmt.Sprintf(
+			"%s: %s needs %d bytes more, but its file system has only %d left", t.host, t.path, bytes, free)}
+	}
+	return nil
+}
+
+// rename puts the file in its place.
+func (t *transfer) rename() error {
+	if err := t.files.Chmod(t.part, t.file.Mode); err != nil {
+		return err
+	}
+	if _, ok := t.files.HasExtension("posix-rename@openssh.com"); ok {
+		return t.files.PosixRename(t.part, t.path)
+	}
+	if err := t.files.Remove(t.path); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	return t.files.Rename(t.part, t.path)
+}
+
+// installScript puts a file in its place as root.
+const installScript = `set -e
+mkdir -p -- "$(dirname -- "$2")"
+trap 'rm -f -- "$2.vnfm-new"' EXIT
+install -m "$3" -o "${4%%:*}" -g "${4#*:}" -T -- "$1" "$2.vnfm-new"
+mv -fT -- "$2.vnfm-new" "$2"
+rm -f -- "$1"`
+
+func (t *transfer) install(ctx context.Context) error {
+	_, err := t.run(ctx, true, "sh", "-c", installScript, "vnfm-install", t.part, t.path, t.mode(), t.file.Owner)
+	return err
+}
+
+// failed turns the end of a transfer into an error for the user.
+func (t *transfer) failed(ctx context.Context, err error) error {
+	var limit *timeoutError
+	var status *sftp.StatusError
+	switch {
+	case err == nil:
+		return nil
+	case errors.As(context.Cause(ctx), &limit):
+		return &Incomplete{Host: t.host.String(), Path: t.file.Path, Sent: t.there, Digest: t.file.Digest}
+	case ctx.Err() != nil:
+		return unavailable(&t.host.target, context.Cause(ctx))
+	case errors.As(err, new(*mgmtdriver.Failure)), errors.As(err, new(*mgmtdriver.Unavailable)), errors.As(err, new(*ExitError)), errors.Is(err, errNotBegun):
+		return err
+	case errors.As(err, &status), errors.Is(err, fs.ErrPermission), errors.Is(err, fs.ErrNotExist):
+		if room := t.enoughRoom(t.file.Digest.Size - t.there); errors.As(room, new(*mgmtdriver.Failure)) {
+			return room
+		}
+		return fmt.Errorf("%s: put %s: %w", t.host, t.file.Path, err)
+	case errors.Is(err, sftp.ErrSSHFxConnectionLost), errors.Is(err, io.EOF), errors.Is(err, io.ErrClosedPipe):
+		return unavailable(&t.host.target, fmt.Errorf("put %s: %w", t.file.Path, err))
+	}
+	return fmt.Errorf("%s: put %s: %w", t.host, t.file.Path, err)
+}

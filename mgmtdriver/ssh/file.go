@@ -38,6 +38,7 @@ func Bytes(content []byte) Content {
 
 type memory struct{ *bytes.Reader }
 
+// Close implements [io.Closer].
 func (memory) Close() error { return nil }
 
 // PackageFile is a file of a VNF package.

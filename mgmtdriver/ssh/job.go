@@ -187,7 +187,7 @@ func (j *Job) script() (string, error) {
 	if j.Dir != "" {
 		change = "cd -- " + Quote(j.Dir)
 	}
-	return "rm -f ./command ./input\n" + exported + change + " || exit\nexec " + quoteAll(j.Argv) + "\n", nil
+	return "set -e\nrm -f ./command ./input\n" + exported + change + "\nexec " + quoteAll(j.Argv) + "\n", nil
 }
 
 // Poll tells how a job is getting on; of the job, only ID and Root are looked at. Its errors are those of [Host.Run].

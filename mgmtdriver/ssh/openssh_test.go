@@ -1,6 +1,7 @@
 package ssh_test
 
 import (
+	"bufio"
 	"bytes"
 	"errors"
 	"fmt"
@@ -9,7 +10,9 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
+	"sync"
 	"testing"
 
 	"vnfm/mgmtdriver"
@@ -25,7 +28,6 @@ type sshd struct {
 	user    string
 	key     ssh.Secret
 	command *exec.Cmd
-	stderr  bytes.Buffer
 }
 
 // find returns the path of a program; sshd is not on everybody's PATH.
@@ -70,8 +72,8 @@ func startSSHD(t *testing.T, settings ...string) *sshd {
 	}
 	s.address = netip.MustParseAddrPort(listener.Addr().String())
 	_ = listener.Close()
-	lines := append(settings, fmt.Sprintf("ListenAddress %s", s.address), "PidFile none", "UsePAM no", "StrictModes no", "LogLevel VERBOSE",
-		"AuthorizedKeysFile "+filepath.Join(s.dir, "user.pub"), "PermitRootLogin yes", "Subsystem sftp internal-sftp", "PermitUserEnvironment no", "MaxStartups 100")
+	lines := slices.Concat(settings, []string{fmt.Sprintf("ListenAddress %s", s.address), "PidFile none", "UsePAM no", "StrictModes no", "LogLevel VERBOSE",
+		"AuthorizedKeysFile " + filepath.Join(s.dir, "user.pub"), "PermitRootLogin yes", "Subsystem sftp internal-sftp", "MaxStartups 100"})
 	if !strings.Contains(strings.Join(settings, "\n"), "HostKey ") {
 		for _, kind := range []string{"ed25519", "ecdsa"} {
 			lines = append(lines, "HostKey "+filepath.Join(s.dir, kind))
@@ -103,25 +105,34 @@ func (s *sshd) must(name string, args ...string) {
 func (s *sshd) start() {
 	s.t.Helper()
 	s.command = exec.Command(find(s.t, "sshd", "openssh-server"), "-D", "-e", "-f", filepath.Join(s.dir, "config"))
-	s.command.Stderr = &s.stderr
+	log, err := s.command.StderrPipe()
+	if err != nil {
+		s.t.Fatal(err)
+	}
 	if err := s.command.Start(); err != nil {
 		s.t.Fatal(err)
 	}
+	var reading sync.WaitGroup
+	listening := make(chan struct{})
+	reading.Go(func() {
+		said := false
+		for lines := bufio.NewScanner(log); lines.Scan(); {
+			if !said && strings.HasPrefix(lines.Text(), "Server listening") {
+				close(listening)
+				said = true
+			}
+		}
+		if !said {
+			close(listening)
+		}
+	})
 	command := s.command
 	s.t.Cleanup(func() {
 		_ = command.Process.Kill()
+		reading.Wait()
 		_ = command.Wait()
 	})
-	for {
-		conn, err := net.Dial("tcp", s.address.String())
-		if err == nil {
-			_ = conn.Close()
-			return
-		}
-		if command.ProcessState != nil || s.t.Context().Err() != nil {
-			s.t.Fatalf("sshd does not start: %s", s.stderr.String())
-		}
-	}
+	<-listening
 }
 
 // newPool returns a pool for the length of a test.

@@ -18,6 +18,8 @@ type Session struct {
 	User    string
 	Command string
 	Env     map[string]string // set by the client
+	Argv    []string          // the words of the command; only for handlers that [Linux] calls
+	Root    bool              // it runs through sudo; only for handlers that [Linux] calls
 	Stdin   io.Reader
 	Stdout  io.Writer
 	Stderr  io.Writer
@@ -115,16 +117,25 @@ func (s *Server) session(ctx context.Context, user string, channel ssh.Channel, 
 // exec runs the handler and tells the client how it ended.
 func (s *Server) exec(ctx context.Context, channel ssh.Channel, session *Session) {
 	session.Stdin, session.Stdout, session.Stderr, session.Machine = channel, channel, channel.Stderr(), s
-	s.mu.Lock()
-	at := len(s.journal)
-	s.journal = append(s.journal, Entry{User: session.User, Command: session.Command, Started: time.Now(), Exit: -1})
-	s.mu.Unlock()
+	at := s.begin(session)
 	status := s.opts.Handler(ctx, session)
-	s.mu.Lock()
-	s.journal[at].Ended, s.journal[at].Exit = time.Now(), status
-	s.mu.Unlock()
+	s.ended(at, status)
 	_, _ = channel.SendRequest("exit-status", false, ssh.Marshal(struct{ Status uint32 }{uint32(status & 0xff)}))
 	_ = channel.Close()
+}
+
+// begin notes in the journal that a command begins, and returns where.
+func (s *Server) begin(session *Session) int {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.journal = append(s.journal, Entry{User: session.User, Command: session.Command, Started: time.Now(), Exit: -1})
+	return len(s.journal) - 1
+}
+
+func (s *Server) ended(at, status int) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.journal[at].Ended, s.journal[at].Exit = time.Now(), status
 }
 
 func (s *Server) sftp(channel ssh.Channel) {

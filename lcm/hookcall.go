@@ -99,6 +99,22 @@ func checkError(driver string, err error) error {
 	return driverError(driver, err)
 }
 
+// hostKeys are the host keys of the instance that a driver works on.
+type hostKeys struct {
+	store HostKeyStore
+	run   *Run
+}
+
+// HostKey implements [mgmtdriver.HostKeys].
+func (k *hostKeys) HostKey(ctx context.Context, host mgmtdriver.Host) (string, error) {
+	return k.store.HostKey(ctx, k.run.Instance.ID, host)
+}
+
+// KeepHostKey implements [mgmtdriver.HostKeys].
+func (k *hostKeys) KeepHostKey(ctx context.Context, host mgmtdriver.Host, key string) (string, error) {
+	return k.store.KeepHostKey(ctx, k.run, host, key)
+}
+
 // packageFiles is the VNF package that a driver sees. It is opened when it is used first.
 type packageFiles struct {
 	source PackageSource

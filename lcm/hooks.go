@@ -17,6 +17,7 @@ type hooks struct {
 	packages PackageSource
 	drivers  mgmtdriver.Drivers
 	infra    InfraDriver
+	keys     HostKeyStore // nil where requests are only checked
 	log      *slog.Logger
 }
 
@@ -193,6 +194,7 @@ func (h *hooks) do(v visit, step mgmtdriver.Step) action {
 		files := &packageFiles{source: h.packages, id: run.Instance.VnfPkgID}
 		defer files.close()
 		call.Package = files
+		call.HostKeys = &hostKeys{store: h.keys, run: run}
 		result, err := step.Do(ctx, call)
 		if err != nil {
 			return Result{}, driverError(v.driver(), err)

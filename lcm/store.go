@@ -6,6 +6,8 @@ import (
 	"time"
 
 	"github.com/google/uuid"
+
+	"vnfm/mgmtdriver"
 )
 
 // InstanceStore keeps VNF instances. Its methods return *[NotFound] for an unknown id.
@@ -56,6 +58,17 @@ type RunStore interface {
 	// CommitRun writes what the run has changed, in one transaction.
 	CommitRun(ctx context.Context, run *Run, commit Commit) error
 	ImageStore
+	HostKeyStore
+}
+
+// HostKeyStore keeps the SSH host keys by which management drivers know the hosts of VNF instances. When an operation is over, those of
+// servers that the instance does not have any more are forgotten, and all when it has no resources.
+type HostKeyStore interface {
+	// HostKey returns a key, "" if the host is not known.
+	HostKey(ctx context.Context, instanceID uuid.UUID, host mgmtdriver.Host) (string, error)
+	// KeepHostKey keeps a key for the run's instance, unless the host is known already; it returns the one that is kept then.
+	// [ErrSuperseded] if a newer run exists.
+	KeepHostKey(ctx context.Context, run *Run, host mgmtdriver.Host, key string) (string, error)
 }
 
 // ImageStore keeps which software images of packages are in the VIMs, and which instances use them. An image is shared by the

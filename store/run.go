@@ -128,6 +128,11 @@ func (s *Store) CommitRun(ctx context.Context, run *lcm.Run, commit lcm.Commit) 
 				return fmt.Errorf("write vnf instance %s: %w", run.Instance.ID, err)
 			}
 		}
+		if commit.Instance && commit.Operation { // the operation is over
+			if err := forgetHostKeys(ctx, tx, run.Instance); err != nil {
+				return err
+			}
+		}
 		if commit.Deployment {
 			if err := s.writeDeployment(ctx, tx, run.Instance.ID, run.Deployment); err != nil {
 				return fmt.Errorf("write deployment of vnf instance %s: %w", run.Instance.ID, err)

@@ -27,7 +27,14 @@ type refusal struct{ err error }
 
 func (r *refusal) Error() string { return r.err.Error() }
 
-// dial connects and logs in. It fails with *refusal, *HostKeyError, or else as a network does.
+// storeError says that the known host keys cannot be read or written.
+type storeError struct{ err error }
+
+func (e *storeError) Error() string { return e.err.Error() }
+
+func (e *storeError) Unwrap() error { return e.err }
+
+// dial connects and logs in. It fails with *refusal, *HostKeyError, *storeError, or else as a network does.
 func (d *dialer) dial(ctx context.Context) (*ssh.Client, error) {
 	ctx, cancel := context.WithTimeoutCause(ctx, d.limit, fmt.Errorf("no login within %v", d.limit))
 	defer cancel()
@@ -37,9 +44,10 @@ func (d *dialer) dial(ctx context.Context) (*ssh.Client, error) {
 	}
 	for {
 		client, err := d.handshake(ctx, checks)
-		var changed *HostKeyError
-		if errors.As(err, &changed) && checks.tryNext() {
-			continue // a host has several keys, and the one that is known may be another one than it prefers
+		if errors.As(err, new(*HostKeyError)) || errors.As(err, new(*ssh.AlgorithmNegotiationError)) {
+			if checks.tryNext() {
+				continue
+			}
 		}
 		if err != nil && ctx.Err() != nil {
 			return nil, context.Cause(ctx)

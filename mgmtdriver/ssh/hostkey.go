@@ -33,6 +33,7 @@ type keyCheck struct {
 	known        []ssh.PublicKey // one of them it must be; empty = any
 	fingerprints []string        // that the user has given; one of them it must be
 	family       int             // of [families] that is asked for; -1 = all of them
+	any          bool            // whatever is known
 
 	offered  ssh.PublicKey
 	mismatch error
@@ -48,15 +49,23 @@ func newKeyCheck(ctx context.Context, target *Target, store mgmtdriver.HostKeys)
 		return nil, fmt.Errorf("%s: there is nothing to keep its host key in", target)
 	}
 	line, err := store.HostKey(ctx, target.identity())
-	if err != nil || line == "" {
-		return c, err
+	if err == nil && line == "" {
+		return c, nil
 	}
-	key, _, _, _, err := ssh.ParseAuthorizedKey([]byte(line))
+	key, err := parse(line, err)
 	if err != nil {
-		return nil, fmt.Errorf("read host key of %s: %w", target, err)
+		return nil, &storeError{fmt.Errorf("read host key of %s: %w", target, err)}
 	}
 	c.known = []ssh.PublicKey{key}
 	return c, nil
+}
+
+func parse(line string, err error) (ssh.PublicKey, error) {
+	if err != nil {
+		return nil, err
+	}
+	key, _, _, _, err := ssh.ParseAuthorizedKey([]byte(line))
+	return key, err
 }
 
 // expect reads what the user has said about the key.
@@ -86,7 +95,7 @@ func (c *keyCheck) algorithms() []string {
 	var algorithms []string
 	for i, family := range families {
 		wanted := c.family < 0 || c.family == i
-		if len(c.known) > 0 {
+		if len(c.known) > 0 && !c.any {
 			wanted = slices.ContainsFunc(c.known, func(key ssh.PublicKey) bool { return slices.Contains(family.types, key.Type()) })
 		}
 		if wanted {
@@ -96,9 +105,15 @@ func (c *keyCheck) algorithms() []string {
 	return algorithms
 }
 
-// tryNext goes on to the next kind of keys, if there is one.
+// tryNext decides what to ask for next, after a key that is not the right one or none that the host could show. A host has several keys:
+// by a fingerprint alone one cannot tell which kind it is of. If the host has none of the known kind, any other will do, to tell
+// which it has instead.
 func (c *keyCheck) tryNext() bool {
-	if c.family < 0 || c.family == len(families)-1 {
+	switch {
+	case len(c.known) > 0 && c.mismatch == nil && !c.any:
+		c.any = true
+		return true
+	case c.family < 0 || c.family == len(families)-1:
 		return false
 	}
 	c.family++
@@ -132,15 +147,12 @@ func (c *keyCheck) keep(ctx context.Context) error {
 	}
 	line := strings.TrimSpace(string(ssh.MarshalAuthorizedKey(c.offered)))
 	kept, err := c.store.KeepHostKey(ctx, c.target.identity(), line)
-	if err != nil {
-		return fmt.Errorf("keep host key of %s: %w", c.target, err)
-	}
-	if kept == line {
+	if err == nil && kept == line {
 		return nil
 	}
-	key, _, _, _, err := ssh.ParseAuthorizedKey([]byte(kept))
+	key, err := parse(kept, err)
 	if err != nil {
-		return fmt.Errorf("read host key of %s: %w", c.target, err)
+		return &storeError{fmt.Errorf("keep host key of %s: %w", c.target, err)}
 	}
 	c.known = []ssh.PublicKey{key}
 	return c.changed()

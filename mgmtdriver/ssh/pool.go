@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"net"
 	"sync"
 	"time"
 
@@ -317,9 +316,8 @@ func (s *slot) learn(target *Target, err error, grace time.Duration) error {
 			return &LoginError{Host: target.String(), User: target.User, Err: refused}
 		}
 		return unavailable(target, refused)
-	case errors.As(err, new(*mgmtdriver.Failure)), errors.As(err, new(*mgmtdriver.Unavailable)):
+	case errors.As(err, new(*mgmtdriver.Failure)), errors.As(err, new(*mgmtdriver.Unavailable)), errors.As(err, new(*storeError)):
 		return err
-	case errors.As(err, new(net.Error)):
 	}
 	return unavailable(target, err)
 }

@@ -26,6 +26,8 @@ type Command struct {
 	Time  time.Duration     // in which it has to end; 0 = [Config.CommandTime]
 	Limit int               // bytes of each output that are kept, half of them from its end; 0 = 4 MiB
 	Quiet bool              // it changes nothing, and is logged only for those who search for errors
+
+	label string // of a script of this package, for people
 }
 
 // Shell is a command that a POSIX shell reads. Arguments come as $1, $2, …: they must not be made part of the script.
@@ -52,12 +54,11 @@ func (h *Host) Run(ctx context.Context, command Command) (*Output, error) {
 		return err
 	})
 	level := slog.LevelInfo
-	var exit *ExitError
 	switch {
-	case errors.As(err, &exit):
-		level = slog.LevelWarn
 	case command.Quiet:
 		level = slog.LevelDebug
+	case err != nil:
+		level = slog.LevelWarn
 	}
 	attributes := []any{"command", h.shown(command), "duration", time.Since(began)}
 	if err != nil {
@@ -69,12 +70,8 @@ func (h *Host) Run(ctx context.Context, command Command) (*Output, error) {
 
 // shown is a command as people may see it.
 func (h *Host) shown(command Command) string {
-	words := command.Argv
-	if len(words) > 3 && words[0] == "sh" && words[1] == "-c" && strings.Contains(words[2], "\n") {
-		words = append([]string{words[3]}, words[4:]...) // a script of ours, which has a name
-	}
-	text := h.secrets.Redact(quoteAll(words))
-	if command.Root && h.target.User != "root" {
+	text := h.secrets.Redact(cmp.Or(command.label, quoteAll(command.Argv)))
+	if command.Root && command.label == "" && h.target.User != "root" {
 		text = "sudo " + text
 	}
 	const most = 300
@@ -87,11 +84,11 @@ func (h *Host) shown(command Command) string {
 // run runs a command on a connection.
 func (h *Host) run(ctx context.Context, c *connection, command Command) (*Output, error) {
 	if len(command.Argv) == 0 {
-		return nil, errors.New("a command has at least one word")
+		return &Output{}, errors.New("a command has at least one word")
 	}
 	line, stdin, err := h.prepare(ctx, c, command)
 	if err != nil {
-		return nil, err
+		return &Output{}, err
 	}
 	limit := cmp.Or(command.Limit, defaultLimit)
 	stdout, stderr := newCapture(limit), newCapture(limit)
@@ -136,8 +133,7 @@ func (e *interruptedError) Unwrap() error { return e.err }
 func (c *connection) exec(ctx context.Context, line string, stdin io.Reader, stdout, stderr io.Writer) error {
 	session, err := c.session(ctx)
 	if err != nil {
-		c.close()
-		return errNotBegun
+		return err
 	}
 	unwatch := c.watch(ctx, session, true)
 	defer unwatch()

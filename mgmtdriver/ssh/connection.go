@@ -2,6 +2,7 @@ package ssh
 
 import (
 	"context"
+	"errors"
 	"sync"
 	"time"
 
@@ -113,11 +114,17 @@ func (c *connection) enter(ctx context.Context) error {
 
 func (c *connection) leave() { <-c.sessions }
 
-// session opens a session. If ctx ends meanwhile, the connection is closed: a host that does not answer to that does not answer at all.
+// session opens a session. If ctx ends meanwhile, the connection is closed: a host that does not answer to that does not answer at all. It
+// fails with errNotBegun if the connection has ended.
 func (c *connection) session(ctx context.Context) (*ssh.Session, error) {
 	stop := context.AfterFunc(ctx, c.close)
 	defer stop()
-	return c.client.NewSession()
+	session, err := c.client.NewSession()
+	if err != nil && !errors.As(err, new(*ssh.OpenChannelError)) {
+		c.close()
+		return nil, errNotBegun
+	}
+	return session, err
 }
 
 // files opens a session for file transfers. If ctx ends before it is closed, whatever goes on in it fails.

@@ -28,18 +28,13 @@ type File struct {
 	Time   time.Duration // in which the call has to end; 0 = [Config.CommandTime]
 }
 
-// Content opens what a file is to contain; each time from the beginning. A reader that can seek does not have to be read from there.
+// Content opens what a file is to contain; each time from the beginning.
 type Content func(ctx context.Context) (io.ReadCloser, error)
 
 // Bytes is a content in memory.
 func Bytes(content []byte) Content {
-	return func(context.Context) (io.ReadCloser, error) { return memory{bytes.NewReader(content)}, nil }
+	return func(context.Context) (io.ReadCloser, error) { return io.NopCloser(bytes.NewReader(content)), nil }
 }
-
-type memory struct{ *bytes.Reader }
-
-// Close implements [io.Closer].
-func (memory) Close() error { return nil }
 
 // PackageFile is a file of a VNF package.
 func PackageFile(pkg mgmtdriver.Package, path string) Content {
@@ -93,8 +88,7 @@ func (e *Incomplete) Error() string {
 // It fails with *[Incomplete] if the time is over, *[mgmtdriver.Failure] if the disk is full, *[ExitError], *[mgmtdriver.Unavailable] and
 // with what [Host.Ping] fails with; what has been sent by then is not sent again.
 func (h *Host) Put(ctx context.Context, file File) error {
-	began := time.Now()
-	limit := cmp.Or(file.Time, h.pool.config.CommandTime)
+	began, limit := time.Now(), cmp.Or(file.Time, h.pool.config.CommandTime)
 	if file.Digest == (Digest{}) {
 		var err error
 		if file.Digest, err = DigestOf(ctx, file.Content); err != nil {
@@ -104,13 +98,18 @@ func (h *Host) Put(ctx context.Context, file File) error {
 	file.Mode = cmp.Or(file.Mode.Perm(), 0o600)
 	file.Owner = cmp.Or(file.Owner, "root:root")
 	var sent int64
-	err := h.on(ctx, limit, func(ctx context.Context, c *connection) error {
+	// However long the content has taken to read, there is to be progress.
+	err := h.on(ctx, max(limit-time.Since(began), limit/4), func(ctx context.Context, c *connection) error {
 		t := &transfer{host: h, conn: c, file: file, root: file.Root && h.target.User != "root"}
 		err := t.put(ctx)
 		sent = t.sent
 		return err
 	})
-	h.log.InfoContext(ctx, "put file", "path", file.Path, "bytes", file.Digest.Size, "sent", sent, "duration", time.Since(began), "error", err)
+	attributes := []any{"path", file.Path, "bytes", file.Digest.Size, "sent", sent, "duration", time.Since(began)}
+	if err != nil {
+		attributes = append(attributes, "error", h.secrets.Redact(err.Error()))
+	}
+	h.log.InfoContext(ctx, "put file", attributes...)
 	return err
 }
 
@@ -123,7 +122,8 @@ const noSuchFile = 44
 // Read reads a file of at most limit bytes, as root if that is wanted. The error wraps [fs.ErrNotExist] if there is none.
 func (h *Host) Read(ctx context.Context, path string, root bool, limit int) ([]byte, error) {
 	output, err := h.Run(ctx, Command{
-		Argv: []string{"sh", "-c", readScript, "vnfm-read", path, strconv.Itoa(limit + 1)}, Root: root, Limit: 2*limit + 2, Quiet: true,
+		Argv: []string{"sh", "-c", readScript, "vnfm-read", path, strconv.Itoa(limit + 1)},
+		Root: root, Limit: 2*limit + 2, Quiet: true, label: "read " + path,
 	})
 	var exit *ExitError
 	switch {

@@ -169,7 +169,8 @@ func (h *Host) Start(ctx context.Context, job Job) error {
 	input := io.MultiReader(strings.NewReader(mark+"\n"+script+mark+"\n"), strings.NewReader(string(job.Stdin)))
 	h.log.InfoContext(ctx, "start job", "job", job.ID, "command", h.shown(Command{Argv: job.Argv, Root: job.Root}))
 	_, err = h.Run(ctx, Command{
-		Argv: []string{"sh", "-c", startScript, "vnfm-start", dir, mark, strconv.Itoa(keptBlocks), runScript}, Stdin: input, Root: job.Root, Quiet: true,
+		Argv:  []string{"sh", "-c", startScript, "vnfm-start", dir, mark, strconv.Itoa(keptBlocks), runScript},
+		Stdin: input, Root: job.Root, Quiet: true, label: "start of job " + job.ID,
 	})
 	return err
 }
@@ -197,7 +198,8 @@ func (h *Host) Poll(ctx context.Context, job Job) (Progress, error) {
 		return Progress{}, err
 	}
 	output, err := h.Run(ctx, Command{
-		Argv: []string{"sh", "-c", pollScript, "vnfm-poll", dir, strconv.Itoa(runningBytes), strconv.Itoa(endedBytes)}, Root: job.Root, Quiet: true,
+		Argv: []string{"sh", "-c", pollScript, "vnfm-poll", dir, strconv.Itoa(runningBytes), strconv.Itoa(endedBytes)},
+		Root: job.Root, Quiet: true, label: "look at job " + job.ID,
 	})
 	if err != nil {
 		return Progress{}, err
@@ -224,20 +226,22 @@ const DefaultGrace = 5 * time.Second
 // then. Cancelling what does not run does nothing.
 func (h *Host) Cancel(ctx context.Context, job Job, grace time.Duration) error {
 	seconds := strconv.Itoa(int(cmp.Or(grace, DefaultGrace).Seconds()))
-	return h.manage(ctx, &job, "vnfm-cancel", cancelScript, seconds)
+	return h.manage(ctx, &job, "cancel", cancelScript, seconds)
 }
 
 // Clean removes what the host keeps of a job that does not run; a job of the same id then can be started anew. What has ended a week ago goes
 // by itself.
 func (h *Host) Clean(ctx context.Context, job Job) error {
-	return h.manage(ctx, &job, "vnfm-clean", cleanScript)
+	return h.manage(ctx, &job, "clean", cleanScript)
 }
 
-func (h *Host) manage(ctx context.Context, job *Job, name, script string, arguments ...string) error {
+func (h *Host) manage(ctx context.Context, job *Job, what, script string, arguments ...string) error {
 	dir, err := h.dir(job)
 	if err != nil {
 		return err
 	}
-	_, err = h.Run(ctx, Command{Argv: append([]string{"sh", "-c", script, name, dir}, arguments...), Root: job.Root})
+	_, err = h.Run(ctx, Command{
+		Argv: append([]string{"sh", "-c", script, "vnfm-" + what, dir}, arguments...), Root: job.Root, label: what + " job " + job.ID,
+	})
 	return err
 }

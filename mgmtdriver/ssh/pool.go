@@ -98,27 +98,39 @@ func (s *slot) current() *connection {
 	return s.conn
 }
 
-func (p *Pool) slot(key string) *slot {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	s := p.slots[key]
-	if s == nil {
-		s = &slot{making: make(chan struct{}, 1)}
-		p.slots[key] = s
+// slot returns the slot of a key; nobody else makes a connection there until the caller takes an element out of making.
+func (p *Pool) slot(ctx context.Context, key string) (*slot, error) {
+	for {
+		p.mu.Lock()
+		s := p.slots[key]
+		if s == nil {
+			s = &slot{making: make(chan struct{}, 1)}
+			p.slots[key] = s
+		}
+		p.mu.Unlock()
+		select {
+		case s.making <- struct{}{}:
+		case <-ctx.Done():
+			return nil, context.Cause(ctx)
+		}
+		p.mu.Lock()
+		current := p.slots[key] == s
+		p.mu.Unlock()
+		if current {
+			return s, nil
+		}
+		<-s.making // it was forgotten in between
 	}
-	return s
 }
 
 // connect returns a connection to a target that works, with one more user; release ends the use. It fails with *[mgmtdriver.Unavailable]
 // if the host does not answer, or not yet, *[LoginError], or *[HostKeyError].
 func (p *Pool) connect(ctx context.Context, instanceID string, target *Target, keys mgmtdriver.HostKeys) (_ *connection, release func(), err error) {
-	s := p.slot(target.key(instanceID))
-	select {
-	case s.making <- struct{}{}:
-		defer func() { <-s.making }()
-	case <-ctx.Done():
-		return nil, nil, unavailable(target, context.Cause(ctx))
+	s, err := p.slot(ctx, target.key(instanceID))
+	if err != nil {
+		return nil, nil, unavailable(target, err)
 	}
+	defer func() { <-s.making }()
 	if c := s.current(); c != nil && c.use() {
 		if c.fresh() {
 			return c, c.release, nil

@@ -13,8 +13,10 @@ import (
 	"path"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/pkg/sftp"
+	"golang.org/x/sync/errgroup"
 
 	"vnfm/mgmtdriver"
 )
@@ -30,6 +32,7 @@ type transfer struct {
 	path  string // absolute
 	part  string // what has been sent of the file
 	sent  int64  // in this call
+	local error  // of the content
 	there int64  // that are known to be right
 }
 
@@ -101,9 +104,15 @@ func (t *transfer) unchanged(ctx context.Context) (bool, error) {
 			return false, nil //nolint:nilerr // what cannot be looked at is not the file
 		}
 	}
-	output, err := t.run(ctx, t.root, "sha256sum", "--", t.path)
-	var exit *ExitError
-	if errors.As(err, &exit) {
+	looking := ctx
+	if end, ok := ctx.Deadline(); ok {
+		// A long look must not keep the rest from being done.
+		var cancel context.CancelFunc
+		looking, cancel = context.WithTimeout(ctx, time.Until(end)/2)
+		defer cancel()
+	}
+	output, err := t.run(looking, Command{Argv: []string{"sha256sum", "--", t.path}, Root: t.root})
+	if errors.As(err, new(*ExitError)) || (looking.Err() != nil && ctx.Err() == nil) {
 		return false, nil // there is none, or it cannot be read
 	}
 	if err != nil {
@@ -118,18 +127,18 @@ func hashIn(output string) string {
 	return strings.TrimSpace(hash)
 }
 
-func (t *transfer) run(ctx context.Context, root bool, argv ...string) (*Output, error) {
-	return t.host.run(ctx, t.conn, Command{Argv: argv, Root: root})
+func (t *transfer) run(ctx context.Context, command Command) (*Output, error) {
+	return t.host.run(ctx, t.conn, command)
 }
 
 func (t *transfer) setMode(ctx context.Context) error {
 	if !t.root {
 		return t.failed(ctx, t.files.Chmod(t.path, t.file.Mode))
 	}
-	if _, err := t.run(ctx, true, "chmod", "--", t.mode(), t.path); err != nil {
+	if _, err := t.run(ctx, Command{Argv: []string{"chmod", "--", t.mode(), t.path}, Root: true}); err != nil {
 		return err
 	}
-	_, err := t.run(ctx, true, "chown", "--", t.file.Owner, t.path)
+	_, err := t.run(ctx, Command{Argv: []string{"chown", "--", t.file.Owner, t.path}, Root: true})
 	return err
 }
 
@@ -138,18 +147,14 @@ func (t *transfer) mode() string { return "0" + strconv.FormatUint(uint64(t.file
 // send sends what is missing.
 func (t *transfer) send(ctx context.Context, began os.FileInfo) error {
 	size := t.file.Digest.Size
-	if began != nil {
-		// A segment is begun when all before it have been compared.
-		t.there = min(max(began.Size()-1, 0), size) / segmentBytes * segmentBytes
-	}
-	if err := t.enoughRoom(size - t.there); err != nil {
-		return err
-	}
-	content, err := t.open(ctx)
+	content, err := t.open(ctx, began)
 	if err != nil {
 		return err
 	}
-	defer content.Close()
+	defer func() { _ = content.Close() }()
+	if err := t.enoughRoom(size - t.there); err != nil {
+		return err
+	}
 	part, err := t.files.OpenFile(t.part, os.O_WRONLY|os.O_CREATE)
 	if err != nil {
 		return err
@@ -163,8 +168,11 @@ func (t *transfer) send(ctx context.Context, began os.FileInfo) error {
 			return err
 		}
 	}
-	if n, err := content.Read(make([]byte, 1)); n > 0 || (err != nil && !errors.Is(err, io.EOF)) {
-		return errors.Join(fmt.Errorf("the content of %s has changed", t.file.Path), err)
+	if n, _ := content.Read(make([]byte, 1)); n > 0 {
+		t.local = errChanged
+	}
+	if t.local != nil {
+		return t.local
 	}
 	if info, err := part.Stat(); err != nil || info.Size() > size {
 		if err := errors.Join(err, part.Truncate(size)); err != nil {
@@ -179,21 +187,59 @@ func (t *transfer) send(ctx context.Context, began os.FileInfo) error {
 	return part.Close()
 }
 
-// open opens the content where it is to be sent from.
-func (t *transfer) open(ctx context.Context) (io.ReadCloser, error) {
+// open opens the content where it is to be sent from: behind what the host has already, if that is right.
+func (t *transfer) open(ctx context.Context, began os.FileInfo) (io.ReadCloser, error) {
+	content, err := t.reopen(ctx)
+	if err != nil || began == nil || began.Size() < segmentBytes {
+		return content, err
+	}
+	// What was sent last may have holes.
+	there := min(began.Size(), t.file.Digest.Size) / segmentBytes * segmentBytes
+	hash := sha256.New()
+	var host string
+	var both errgroup.Group
+	both.Go(func() (err error) {
+		host, err = t.hashOf(ctx, 0, there)
+		return err
+	})
+	both.Go(func() error {
+		_, err := io.CopyN(hash, contextReader{ctx, content}, there)
+		return err
+	})
+	if err := both.Wait(); err != nil {
+		return nil, errors.Join(err, content.Close())
+	}
+	if host == hex.EncodeToString(hash.Sum(nil)) {
+		t.there = there
+		return content, nil
+	}
+	if err := errors.Join(content.Close(), t.files.Remove(t.part)); err != nil {
+		return nil, err
+	}
+	return t.reopen(ctx)
+}
+
+func (t *transfer) reopen(ctx context.Context) (io.ReadCloser, error) {
 	content, err := t.file.Content(ctx)
 	if err != nil {
-		return nil, fmt.Errorf("read what is to be %s: %w", t.file.Path, err)
+		t.local = err
+		return nil, err
 	}
-	if seeker, ok := content.(io.Seeker); ok {
-		_, err = seeker.Seek(t.there, io.SeekStart)
-	} else {
-		_, err = io.CopyN(io.Discard, contextReader{ctx, content}, t.there)
+	return &localReader{content, t}, nil
+}
+
+// localReader remembers why a content cannot be read, which else would look like an error of the host.
+type localReader struct {
+	io.ReadCloser
+	of *transfer
+}
+
+func (r *localReader) Read(p []byte) (int, error) {
+	n, err := r.ReadCloser.Read(p)
+	if err != nil && !errors.Is(err, io.EOF) {
+		r.of.local = err
 	}
-	if err != nil {
-		return nil, errors.Join(fmt.Errorf("read what is to be %s: %w", t.file.Path, err), content.Close())
-	}
-	return content, nil
+	return n, err
 }
 
 // sendSegment sends the next segment and compares it with what the host has then.
@@ -209,20 +255,28 @@ func (t *transfer) sendSegment(ctx context.Context, part *sftp.File, content io.
 		return err
 	}
 	if n < length {
-		return fmt.Errorf("read what is to be %s: %w", t.file.Path, io.ErrUnexpectedEOF)
+		t.local = errChanged
+		return t.local
 	}
-	argv := []string{"sh", "-c", hashScript, "vnfm-hash", t.part, strconv.FormatInt(t.there+1, 10), strconv.FormatInt(length, 10)}
-	output, err := t.run(ctx, false, argv...)
+	got, err := t.hashOf(ctx, t.there, length)
 	if err != nil {
 		return err
 	}
-	if got, want := hashIn(output.Stdout), hex.EncodeToString(hash.Sum(nil)); got != want {
-		// From the beginning, since nobody knows since when it is wrong.
+	if want := hex.EncodeToString(hash.Sum(nil)); got != want {
 		return errors.Join(fmt.Errorf("%s: what was sent of %s has the SHA-256 %q, not %q", t.host, t.file.Path, got, want), t.files.Remove(t.part))
 	}
 	t.there += length
 	return nil
 }
+
+// hashOf is the SHA-256 of a part of what the host has.
+func (t *transfer) hashOf(ctx context.Context, offset, length int64) (string, error) {
+	argv := []string{"sh", "-c", hashScript, "vnfm-hash", t.part, strconv.FormatInt(offset+1, 10), strconv.FormatInt(length, 10)}
+	output, err := t.run(ctx, Command{Argv: argv, label: "hash of " + t.part})
+	return hashIn(output.Stdout), err
+}
+
+var errChanged = errors.New("it has changed meanwhile")
 
 // hashScript computes the hash of a part of a file: the number of its first byte, counted from 1, and its length.
 const hashScript = `tail -c +"$2" -- "$1" | head -c "$3" | sha256sum`
@@ -266,30 +320,32 @@ mv -fT -- "$2.vnfm-new" "$2"
 rm -f -- "$1"`
 
 func (t *transfer) install(ctx context.Context) error {
-	_, err := t.run(ctx, true, "sh", "-c", installScript, "vnfm-install", t.part, t.path, t.mode(), t.file.Owner)
+	argv := []string{"sh", "-c", installScript, "vnfm-install", t.part, t.path, t.mode(), t.file.Owner}
+	_, err := t.run(ctx, Command{Argv: argv, Root: true, label: "install " + t.path})
 	return err
 }
 
 // failed turns the end of a transfer into an error for the user.
 func (t *transfer) failed(ctx context.Context, err error) error {
 	var limit *timeoutError
-	var status *sftp.StatusError
 	switch {
 	case err == nil:
 		return nil
+	case t.local != nil && ctx.Err() == nil:
+		return fmt.Errorf("read what is to be %s: %w", t.file.Path, t.local)
 	case errors.As(context.Cause(ctx), &limit):
 		return &Incomplete{Host: t.host.String(), Path: t.file.Path, Sent: t.there, Digest: t.file.Digest}
 	case ctx.Err() != nil:
 		return unavailable(&t.host.target, context.Cause(ctx))
-	case errors.As(err, new(*mgmtdriver.Failure)), errors.As(err, new(*mgmtdriver.Unavailable)), errors.As(err, new(*ExitError)), errors.Is(err, errNotBegun):
+	case errors.As(err, new(*mgmtdriver.Failure)), errors.As(err, new(*mgmtdriver.Unavailable)), errors.As(err, new(*ExitError)),
+		errors.Is(err, errNotBegun):
 		return err
-	case errors.As(err, &status), errors.Is(err, fs.ErrPermission), errors.Is(err, fs.ErrNotExist):
-		if room := t.enoughRoom(t.file.Digest.Size - t.there); errors.As(room, new(*mgmtdriver.Failure)) {
-			return room
-		}
-		return fmt.Errorf("%s: put %s: %w", t.host, t.file.Path, err)
-	case errors.Is(err, sftp.ErrSSHFxConnectionLost), errors.Is(err, io.EOF), errors.Is(err, io.ErrClosedPipe):
+	case errors.Is(err, sftp.ErrSSHFxConnectionLost), errors.Is(err, io.EOF), errors.Is(err, io.ErrUnexpectedEOF), errors.Is(err, io.ErrClosedPipe):
 		return unavailable(&t.host.target, fmt.Errorf("put %s: %w", t.file.Path, err))
+	}
+	// SFTP has no word for a full disk.
+	if full := t.enoughRoom(t.file.Digest.Size - t.there); full != nil {
+		return full
 	}
 	return fmt.Errorf("%s: put %s: %w", t.host, t.file.Path, err)
 }

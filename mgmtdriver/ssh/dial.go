@@ -1,6 +1,7 @@
 package ssh
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -48,6 +49,7 @@ func (d *dialer) dial(ctx context.Context) (*ssh.Client, error) {
 			if checks.tryNext() {
 				continue
 			}
+			err = cmp.Or(checks.mismatch, checks.former, err)
 		}
 		if err != nil && ctx.Err() != nil {
 			return nil, context.Cause(ctx)

@@ -48,7 +48,12 @@ func (h *Host) Redactor() *Redactor { return h.secrets }
 // Ping reports whether the host lets one log in: nil, *[mgmtdriver.Unavailable] while it may still be starting, or what
 // cannot pass by itself, *[LoginError] or *[HostKeyError].
 func (h *Host) Ping(ctx context.Context) error {
-	return h.on(ctx, h.pool.config.DialTime, func(context.Context, *connection) error { return nil })
+	return h.on(ctx, h.pool.config.DialTime+pingTime, func(_ context.Context, c *connection) error {
+		if !c.ping(pingTime) {
+			return errNotBegun
+		}
+		return nil
+	})
 }
 
 // errEnded says that the connection has ended under somebody's hands.

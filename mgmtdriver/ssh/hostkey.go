@@ -2,6 +2,7 @@ package ssh
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -36,7 +37,8 @@ type keyCheck struct {
 	any          bool            // whatever is known
 
 	offered  ssh.PublicKey
-	mismatch error
+	mismatch error // of the last attempt
+	former   error // of one before it
 }
 
 // newKeyCheck reads by which key a host is known.
@@ -117,7 +119,7 @@ func (c *keyCheck) tryNext() bool {
 		return false
 	}
 	c.family++
-	c.mismatch = nil
+	c.mismatch, c.former = nil, cmp.Or(c.mismatch, c.former)
 	return true
 }
 

@@ -29,6 +29,8 @@ type Options struct {
 	User string
 	// Password may be empty, which forbids passwords.
 	Password string
+	// Interactive asks for the password as a question (keyboard-interactive) and in no other way.
+	Interactive bool
 	// AuthorizedKeys are public keys in authorized_keys format.
 	AuthorizedKeys []string
 	// Handler plays the commands; nil is Unknown.
@@ -132,13 +134,26 @@ func (s *Server) serverConfig() (*ssh.ServerConfig, error) {
 	config := &ssh.ServerConfig{MaxAuthTries: 6}
 	refused := errors.New("permission denied")
 	welcome := func(name string) bool { return s.opts.User == "" || s.opts.User == name }
-	if s.opts.Password != "" {
-		config.PasswordCallback = func(meta ssh.ConnMetadata, password []byte) (*ssh.Permissions, error) {
-			s.pause(s.opts.Delay)
-			if welcome(meta.User()) && subtle.ConstantTimeCompare(password, []byte(s.opts.Password)) == 1 {
-				return nil, nil
+	password := func(user string, password []byte) (*ssh.Permissions, error) {
+		s.pause(s.opts.Delay)
+		if welcome(user) && subtle.ConstantTimeCompare(password, []byte(s.opts.Password)) == 1 {
+			return nil, nil
+		}
+		return nil, refused
+	}
+	switch {
+	case s.opts.Password == "":
+	case s.opts.Interactive:
+		config.KeyboardInteractiveCallback = func(meta ssh.ConnMetadata, ask ssh.KeyboardInteractiveChallenge) (*ssh.Permissions, error) {
+			answers, err := ask("", "", []string{"Password: "}, []bool{false})
+			if err != nil {
+				return nil, err
 			}
-			return nil, refused
+			return password(meta.User(), []byte(answers[0]))
+		}
+	default:
+		config.PasswordCallback = func(meta ssh.ConnMetadata, given []byte) (*ssh.Permissions, error) {
+			return password(meta.User(), given)
 		}
 	}
 	config.PublicKeyCallback = func(meta ssh.ConnMetadata, key ssh.PublicKey) (*ssh.Permissions, error) {

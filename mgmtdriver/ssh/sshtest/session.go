@@ -84,6 +84,7 @@ func (s *Server) session(ctx context.Context, user string, channel ssh.Channel, 
 	started := false
 	for r := range requests {
 		accepted := false
+		begin := func() {}
 		switch r.Type {
 		case "env":
 			var pair struct{ Name, Value string }
@@ -96,13 +97,15 @@ func (s *Server) session(ctx context.Context, user string, channel ssh.Channel, 
 			var body struct{ Command string }
 			if accepted = !started && ssh.Unmarshal(r.Payload, &body) == nil; accepted {
 				started = true
-				running.Go(func() { s.exec(ctx, channel, &Session{User: user, Command: body.Command, Env: env}) })
+				begin = func() {
+					running.Go(func() { s.exec(ctx, channel, &Session{User: user, Command: body.Command, Env: env}) })
+				}
 			}
 		case "subsystem":
 			var body struct{ Name string }
 			if accepted = !started && ssh.Unmarshal(r.Payload, &body) == nil && body.Name == "sftp"; accepted {
 				started = true
-				running.Go(func() { s.sftp(channel) })
+				begin = func() { running.Go(func() { s.sftp(channel) }) }
 			}
 		case "signal":
 			cancel()
@@ -111,6 +114,7 @@ func (s *Server) session(ctx context.Context, user string, channel ssh.Channel, 
 		if r.WantReply {
 			_ = r.Reply(accepted, nil)
 		}
+		begin() // after the answer: a command may end, and close the channel, at once
 	}
 }
 

@@ -169,7 +169,7 @@ func (h *Host) Start(ctx context.Context, job Job) error {
 	input := io.MultiReader(strings.NewReader(mark+"\n"+script+mark+"\n"), strings.NewReader(string(job.Stdin)))
 	h.log.InfoContext(ctx, "start job", "job", job.ID, "command", h.shown(Command{Argv: job.Argv, Root: job.Root}))
 	_, err = h.Run(ctx, Command{
-		Argv:  []string{"sh", "-c", startScript, "vnfm-start", dir, mark, strconv.Itoa(keptBlocks), runScript},
+		Argv:  []string{"sh", "-c", startScript, "vnfm-start", dir, mark, strconv.Itoa(keptBlocks), runScript, strconv.Itoa(len(job.Stdin))},
 		Stdin: input, Root: job.Root, Quiet: true, label: "start of job " + job.ID,
 	})
 	return err

@@ -3,7 +3,7 @@ case $1 in /*) dir=$1 ;; *) dir=$HOME/$1 ;; esac
 cd -- "$dir" 2>/dev/null && [ -h started ] && ! [ -h status ] || exit 0
 if ! flock -n -s lock true; then # otherwise its number may be somebody else's by now
 	group=$(readlink started)
-	signal() { kill "-$1" -- "-$group" 2>/dev/null; }
+	signal() { kill -s "$1" -- "-$group" 2>/dev/null; }
 	signal TERM
 	n=0
 	while signal 0 && [ $n -lt $(($2 * 10)) ]; do

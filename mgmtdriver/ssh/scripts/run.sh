@@ -1,6 +1,6 @@
 # Carry a run out in its directory, which is the current one. $1 = blocks of 1 KiB that are kept of each output, in each of two files.
 # What is to be known of it is in symbolic links: they are made at once or not at all, on a full disk, too.
-trap : HUP INT TERM # the command is to end first
+trap signalled=1 HUP INT TERM # the command is to end first
 keep() { # the last of the standard input, in $1.old and $1
 	trap '' HUP INT TERM
 	while dd bs=1k count="$2" 2>/dev/null >"$1" && [ -s "$1" ]; do
@@ -16,10 +16,14 @@ stderr=$!
 ln -s $$ started || exit
 sh ./command <input >out 2>err &
 command=$!
-while :; do
+status=
+while :; do # a signal ends the wait, too
+	signalled=0
 	wait $command
-	status=$?
-	kill -0 $command 2>/dev/null || break # else a signal has ended the wait
+	now=$?
+	if [ $now = 127 ] && [ -n "$status" ]; then break; fi # it had ended when the signal came
+	status=$now
+	[ $signalled = 1 ] || break
 done
 rm -f command input out err
 n=0

@@ -96,7 +96,7 @@ func (l *linux) script(ctx context.Context, s *Session, name string, args []stri
 		limit, _ := strconv.Atoi(args[1])
 		_, _ = s.Stdout.Write(content[:min(limit, len(content))])
 		return 0
-	case name == "vnfm-start" && len(args) == 4:
+	case name == "vnfm-start" && len(args) == 5:
 		return l.start(s, args[0], args[1])
 	}
 	key := jobKey{s.Root, args[0]}

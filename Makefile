@@ -4,7 +4,7 @@ GOLANGCI_LINT_VERSION := v2.15.0
 GOLANGCI_LINT := $(shell go env GOPATH)/bin/golangci-lint
 VERSION := $(shell git describe --always --dirty 2>/dev/null || echo unknown)
 
-.PHONY: build demo run test race e2e bench lint generate postgres python
+.PHONY: build demo run test race e2e bench lint generate postgres python openssh
 
 build:
 	CGO_ENABLED=0 go build -trimpath -ldflags "-s -w -X main.version=$(VERSION)" -o bin/vnfm .
@@ -15,10 +15,10 @@ demo: postgres build
 run: postgres build
 	bin/vnfm serve --with-openstack-sim $(ARGS)
 
-test: postgres python
+test: postgres python openssh
 	go test -parallel 8 -timeout 20m ./...
 
-race: postgres python
+race: postgres python openssh
 	go test -race -parallel 8 -timeout 40m ./...
 
 e2e: postgres
@@ -46,3 +46,7 @@ postgres:
 # For the user data scripts of VNF packages.
 python:
 	@command -v python3 >/dev/null || ./.ci/install-python
+
+# A real server for the tests of remote execution; no service is started.
+openssh:
+	@{ [ -x /usr/sbin/sshd ] || command -v sshd >/dev/null; } && command -v ssh-keygen >/dev/null || ./.ci/install-openssh

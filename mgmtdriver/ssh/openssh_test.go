@@ -2,7 +2,6 @@ package ssh_test
 
 import (
 	"bufio"
-	"bytes"
 	"errors"
 	"fmt"
 	"net"
@@ -153,6 +152,13 @@ func (s *sshd) host(call *mgmtdriver.Call) *ssh.Host {
 	return newPool(s.t, ssh.Config{}).Host(call, ssh.Target{Name: "node", Address: s.address, User: s.user, PrivateKey: s.key}, nil)
 }
 
+// behind is the server behind a network.
+func (s *sshd) behind(call *mgmtdriver.Call) (*proxy, *ssh.Host) {
+	p := newProxy(s.t, s.address)
+	target := ssh.Target{Name: "node", Address: p.address(), User: s.user, PrivateKey: s.key}
+	return p, newPool(s.t, ssh.Config{}).Host(call, target, nil)
+}
+
 func TestCommandsOnOpenSSH(t *testing.T) {
 	t.Parallel()
 	host := startSSHD(t).host(newCall())
@@ -174,26 +180,6 @@ func TestCommandsOnOpenSSH(t *testing.T) {
 	_, err = host.Run(t.Context(), ssh.Shell("kill -KILL $$"))
 	if !errors.As(err, &exit) || exit.Signal != "KILL" {
 		t.Errorf("got %v", err)
-	}
-}
-
-func TestFilesOnOpenSSH(t *testing.T) {
-	t.Parallel()
-	host := startSSHD(t).host(newCall())
-	path := filepath.Join(t.TempDir(), "dir", "it's a file")
-	content := bytes.Repeat([]byte("0123456789"), 1<<20)
-	if err := host.Put(t.Context(), ssh.File{Path: path, Content: ssh.Bytes(content), Mode: 0o640}); err != nil {
-		t.Fatal(err)
-	}
-	got, err := os.ReadFile(path)
-	if err != nil || !bytes.Equal(got, content) {
-		t.Errorf("%d bytes, %v", len(got), err)
-	}
-	if err := host.Put(t.Context(), ssh.File{Path: path, Content: ssh.Bytes(content), Mode: 0o600}); err != nil {
-		t.Fatal(err)
-	}
-	if got, err := host.Read(t.Context(), path, false, len(content)); err != nil || !bytes.Equal(got, content) {
-		t.Errorf("%d bytes, %v", len(got), err)
 	}
 }
 

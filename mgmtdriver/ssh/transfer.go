@@ -34,10 +34,16 @@ type transfer struct {
 	sent  int64  // in this call
 	local error  // of the content
 	there int64  // that are known to be right
+	begun int64  // that were sent after these
 }
 
-// segmentBytes is how much is sent before it is compared with what the host has then. After a cut, at most that much is sent again.
-const segmentBytes = 4 << 20
+const (
+	// segmentBytes is how much is sent before it is compared with what the host has then.
+	segmentBytes = 64 << 20
+	// unsureBytes is how much is sent again after a cut. Of the end of what the host has, parts may be missing: it is written in packets that
+	// overtake each other, 64 of 32 KiB.
+	unsureBytes = 4 << 20
+)
 
 func (t *transfer) put(ctx context.Context) error {
 	files, closeFiles, err := t.conn.files(ctx)
@@ -190,11 +196,13 @@ func (t *transfer) send(ctx context.Context, began os.FileInfo) error {
 // open opens the content where it is to be sent from: behind what the host has already, if that is right.
 func (t *transfer) open(ctx context.Context, began os.FileInfo) (io.ReadCloser, error) {
 	content, err := t.reopen(ctx)
-	if err != nil || began == nil || began.Size() < segmentBytes {
+	if err != nil || began == nil || began.Size() <= unsureBytes {
 		return content, err
 	}
-	// What was sent last may have holes.
-	there := min(began.Size(), t.file.Digest.Size) / segmentBytes * segmentBytes
+	there := min(began.Size(), t.file.Digest.Size) - unsureBytes
+	if there <= 0 {
+		return content, nil
+	}
 	hash := sha256.New()
 	var host string
 	var both errgroup.Group
@@ -251,6 +259,7 @@ func (t *transfer) sendSegment(ctx context.Context, part *sftp.File, content io.
 	hash := sha256.New()
 	n, err := part.ReadFrom(io.LimitReader(io.TeeReader(content, hash), length))
 	t.sent += n
+	t.begun = n
 	if err != nil {
 		return err
 	}
@@ -265,7 +274,7 @@ func (t *transfer) sendSegment(ctx context.Context, part *sftp.File, content io.
 	if want := hex.EncodeToString(hash.Sum(nil)); got != want {
 		return errors.Join(fmt.Errorf("%s: what was sent of %s has the SHA-256 %q, not %q", t.host, t.file.Path, got, want), t.files.Remove(t.part))
 	}
-	t.there += length
+	t.there, t.begun = t.there+length, 0
 	return nil
 }
 
@@ -327,16 +336,15 @@ func (t *transfer) install(ctx context.Context) error {
 
 // failed turns the end of a transfer into an error for the user.
 func (t *transfer) failed(ctx context.Context, err error) error {
-	var limit *timeoutError
-	switch {
+	switch cause := context.Cause(ctx); {
 	case err == nil:
 		return nil
-	case t.local != nil && ctx.Err() == nil:
+	case t.local != nil && cause == nil:
 		return fmt.Errorf("read what is to be %s: %w", t.file.Path, t.local)
-	case errors.As(context.Cause(ctx), &limit):
-		return &Incomplete{Host: t.host.String(), Path: t.file.Path, Sent: t.there, Digest: t.file.Digest}
-	case ctx.Err() != nil:
-		return unavailable(&t.host.target, context.Cause(ctx))
+	case errors.As(cause, new(*timeoutError)), errors.Is(cause, context.DeadlineExceeded):
+		return &Incomplete{Host: t.host.String(), Path: t.file.Path, Sent: t.there + t.begun, Digest: t.file.Digest}
+	case cause != nil:
+		return unavailable(&t.host.target, cause)
 	case errors.As(err, new(*mgmtdriver.Failure)), errors.As(err, new(*mgmtdriver.Unavailable)), errors.As(err, new(*ExitError)),
 		errors.Is(err, errNotBegun):
 		return err

@@ -121,17 +121,18 @@ func TestWrongPasswordIsAFailureInTheEnd(t *testing.T) {
 	target := ssh.Target{Name: "worker7", Address: vm.AddrPort(), User: "ubuntu", Password: "wrong password"}
 	host := newPool(t, ssh.Config{LoginGrace: 100 * time.Millisecond}).Host(newCall(), target, nil)
 	err := host.Ping(t.Context())
-	for first := err; ; err = host.Ping(t.Context()) {
-		if errors.As(err, new(*mgmtdriver.Failure)) {
-			if err == first {
-				t.Error("there is no grace")
-			}
-			break
+	if errors.As(err, new(*mgmtdriver.Failure)) {
+		t.Error("there is no grace")
+	}
+	until(t, "it fails", func() bool {
+		if err = host.Ping(t.Context()); errors.As(err, new(*mgmtdriver.Failure)) {
+			return true
 		}
 		if !errors.As(err, new(*mgmtdriver.Unavailable)) {
 			t.Fatalf("got %v", err)
 		}
-	}
+		return false
+	})
 	var refused *ssh.LoginError
 	if !errors.As(err, &refused) || !strings.HasPrefix(err.Error(), "worker7 ("+vm.AddrPort().String()+") refuses the login of ubuntu") ||
 		strings.Contains(err.Error(), "wrong password") {

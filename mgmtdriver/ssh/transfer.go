@@ -107,7 +107,7 @@ func (t *transfer) unchanged(ctx context.Context) (bool, error) {
 	if !t.root {
 		info, err := t.files.Stat(t.path)
 		if err != nil || info.Size() != t.file.Digest.Size {
-			return false, nil //nolint:nilerr // what cannot be looked at is not the file
+			return false, nil // what cannot be looked at is not the file
 		}
 	}
 	looking := ctx

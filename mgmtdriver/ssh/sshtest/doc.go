@@ -20,6 +20,9 @@
 //	vm.Kill()                                                      // cuts every connection; the server goes on
 //	vm.Close()                                                     // the machine is gone
 //
+// Linux is a handler for what package ssh does itself, such as sudo, files and jobs; a driver's machine is Linux(handler), and its handler
+// sees the words of the driver's own programs. HostKeys are the memory of host keys that a driver's call needs.
+//
 // A handler that does not know a command must say so loudly: Unknown, which is also the default, writes to standard error and exits 127.
 //
 // Addresses. Reserve keeps a loopback address against other processes (and other machines of this one) by holding a UDP socket on it;

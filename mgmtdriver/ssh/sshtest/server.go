@@ -134,12 +134,12 @@ func (s *Server) serverConfig() (*ssh.ServerConfig, error) {
 	config := &ssh.ServerConfig{MaxAuthTries: 6}
 	refused := errors.New("permission denied")
 	welcome := func(name string) bool { return s.opts.User == "" || s.opts.User == name }
-	password := func(user string, password []byte) (*ssh.Permissions, error) {
+	password := func(user string, password []byte) error {
 		s.pause(s.opts.Delay)
 		if welcome(user) && subtle.ConstantTimeCompare(password, []byte(s.opts.Password)) == 1 {
-			return nil, nil
+			return nil
 		}
-		return nil, refused
+		return refused
 	}
 	switch {
 	case s.opts.Password == "":
@@ -149,11 +149,11 @@ func (s *Server) serverConfig() (*ssh.ServerConfig, error) {
 			if err != nil {
 				return nil, err
 			}
-			return password(meta.User(), []byte(answers[0]))
+			return nil, password(meta.User(), []byte(answers[0]))
 		}
 	default:
 		config.PasswordCallback = func(meta ssh.ConnMetadata, given []byte) (*ssh.Permissions, error) {
-			return password(meta.User(), given)
+			return nil, password(meta.User(), given)
 		}
 	}
 	config.PublicKeyCallback = func(meta ssh.ConnMetadata, key ssh.PublicKey) (*ssh.Permissions, error) {

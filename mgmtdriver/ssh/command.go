@@ -44,8 +44,9 @@ type Output struct {
 const defaultLimit = 4 << 20
 
 // Run runs a command that ends within seconds; see [Host.Drive] for longer ones. It fails with *[ExitError] if the command does not end with status
-// 0, and then has an output, too; *[mgmtdriver.Unavailable] if the host cannot be reached or is lost on the way, when nobody knows
-// whether the command has run; and with what [Host.Ping] fails with.
+// 0, and then has an output, too; *[mgmtdriver.Unavailable] if the host cannot be reached, is lost on the way, or takes too long, when nobody
+// knows what the command has done (it is killed if the host allows that: OpenSSH does so for users other than root, and not through sudo);
+// and with what [Host.Ping] fails with.
 func (h *Host) Run(ctx context.Context, command Command) (*Output, error) {
 	output := &Output{}
 	began := time.Now()
@@ -98,6 +99,8 @@ func (h *Host) run(ctx context.Context, c *connection, command Command) (*Output
 	switch {
 	case err == nil:
 		return output, nil
+	case ctx.Err() != nil: // which has killed it
+		err = context.Cause(ctx)
 	case errors.As(err, &exit):
 		failed := &ExitError{
 			Host: h.target.String(), Command: h.shown(command), Status: exit.ExitStatus(), Signal: exit.Signal(),
@@ -109,8 +112,6 @@ func (h *Host) run(ctx context.Context, c *connection, command Command) (*Output
 		return output, failed
 	case errors.Is(err, errNotBegun):
 		return output, err
-	case ctx.Err() != nil:
-		err = context.Cause(ctx)
 	}
 	return output, unavailable(&h.target, &interruptedError{h.shown(command), err, excerpt(stderr.end(), h.secrets)})
 }

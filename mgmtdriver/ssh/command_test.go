@@ -13,6 +13,7 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+	"time"
 	"unicode/utf8"
 
 	"vnfm/mgmtdriver"
@@ -169,6 +170,21 @@ func TestCutConnectionInACommand(t *testing.T) {
 	}()
 	_, err := host.Run(t.Context(), showNothing)
 	if !errors.As(err, new(*mgmtdriver.Unavailable)) || !strings.Contains(err.Error(), "command show '' was interrupted") {
+		t.Errorf("got %v", err)
+	}
+}
+
+func TestCommandThatTakesTooLong(t *testing.T) {
+	t.Parallel()
+	_, host := fake(t, newPool(t, ssh.Config{}), newCall(), func(ctx context.Context, _ *sshtest.Session) int {
+		<-ctx.Done() // it is killed
+		return 137
+	})
+	if err := host.Ping(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	_, err := host.Run(t.Context(), ssh.Command{Argv: []string{"install"}, Time: 500 * time.Millisecond})
+	if !errors.As(err, new(*mgmtdriver.Unavailable)) || !strings.Contains(err.Error(), "it has taken longer than 500ms") {
 		t.Errorf("got %v", err)
 	}
 }

@@ -199,7 +199,7 @@ func TestCancelledStepLeavesItsCommand(t *testing.T) {
 		close(running)
 		<-ctx.Done()
 		close(ended)
-		return 0
+		return 137
 	})
 	ctx, cancel := context.WithCancel(t.Context())
 	go func() {

@@ -185,3 +185,12 @@ type Range = string
 
 // VnfPkgID defines model for VnfPkgId.
 type VnfPkgID = string
+
+// VnfdID defines model for VnfdId.
+type VnfdID = string
+
+// VnfPackage A VNF package (SOL003 10.5.2.2).
+type VnfPackage = VnfPkgInfo
+
+// VnfPackages defines model for VnfPackages.
+type VnfPackages = []VnfPkgInfo

@@ -7,6 +7,7 @@ import (
 	"net/url"
 	"strconv"
 	"strings"
+	"unicode/utf8"
 
 	"github.com/google/uuid"
 	"github.com/labstack/echo/v4"
@@ -14,6 +15,7 @@ import (
 	"vnfm/api"
 	"vnfm/lcm"
 	"vnfm/vnfpkg"
+	"vnfm/vnfpkg/filter"
 )
 
 const packagesPath = "/vnfpkgm/v1/vnf_packages/"
@@ -26,6 +28,43 @@ func namingPackage(err error, id uuid.UUID) error {
 		return &lcm.NotFound{Resource: "vnf package", ID: id.String()}
 	}
 	return err
+}
+
+// packageAsked returns the package that the path names: by its id, or by that of its VNFD among those that are onboarded.
+func (s *Server) packageAsked(c echo.Context) (*vnfpkg.Package, error) {
+	if c.Param("vnfdId") == "" {
+		id, err := packageID(c)
+		if err != nil {
+			return nil, err
+		}
+		pkg, err := s.config.Packages.Package(c.Request().Context(), id)
+		return pkg, namingPackage(err, id)
+	}
+	vnfdID, err := parameter(c, "vnfdId")
+	if err != nil {
+		return nil, err
+	}
+	pkg, err := (*vnfpkg.Package)(nil), vnfpkg.ErrNotFound
+	if utf8.ValidString(vnfdID) && !strings.ContainsRune(vnfdID, 0) { // or PostgreSQL would not take it
+		pkg, err = s.config.Packages.PackageOfVnfd(c.Request().Context(), vnfdID)
+	}
+	if errors.Is(err, vnfpkg.ErrNotFound) {
+		return nil, &lcm.NotFound{Resource: "onboarded vnf package with the VNFD", ID: vnfdID}
+	}
+	return pkg, err
+}
+
+// parameter returns a part of the path. echo routes by the escaped path where escapes such as %2F make it differ from the plain one.
+func parameter(c echo.Context, name string) (string, error) {
+	value := c.Param(name)
+	if c.Request().URL.RawPath == "" {
+		return value, nil
+	}
+	value, err := url.PathUnescape(value)
+	if err != nil {
+		return "", badRequest("the path: " + err.Error())
+	}
+	return value, nil
 }
 
 // vnfPkgInfo is the wire form of a package.
@@ -85,14 +124,23 @@ func (s *Server) createPackage(c echo.Context) error {
 	return c.JSON(http.StatusCreated, vnfPkgInfo(pkg))
 }
 
-func (s *Server) listPackages(c echo.Context) error {
+func (s *Server) listPackages(c echo.Context) error { return s.listPackagesWhere(c) }
+
+func (s *Server) listOnboardedPackages(c echo.Context) error {
+	return s.listPackagesWhere(c, filter.Condition{
+		Path: []filter.Step{{Name: "onboardingState"}}, Operator: filter.Eq, Values: []string{string(vnfpkg.Onboarded)},
+	})
+}
+
+// listPackagesWhere lists the packages for which the conditions hold, too.
+func (s *Server) listPackagesWhere(c echo.Context, conditions ...filter.Condition) error {
 	asked, err := s.ask(c, s.packages)
 	if err != nil {
 		return err
 	}
 	packages, more, err := s.config.Packages.Packages(c.Request().Context(), vnfpkg.Page{
 		Limit: asked.limit, After: vnfpkg.Cursor{CreatedAt: asked.after.createdAt, ID: asked.after.id},
-		Where: asked.where, Whole: asked.selector.whole,
+		Where: append(asked.where, conditions...), Whole: asked.selector.whole,
 	})
 	if err != nil {
 		return err
@@ -102,13 +150,9 @@ func (s *Server) listPackages(c echo.Context) error {
 }
 
 func (s *Server) showPackage(c echo.Context) error {
-	id, err := packageID(c)
+	pkg, err := s.packageAsked(c)
 	if err != nil {
 		return err
-	}
-	pkg, err := s.config.Packages.Package(c.Request().Context(), id)
-	if err != nil {
-		return namingPackage(err, id)
 	}
 	return c.JSON(http.StatusOK, vnfPkgInfo(pkg))
 }
@@ -158,13 +202,13 @@ func (s *Server) uploadContent(c echo.Context) error {
 }
 
 func (s *Server) readContent(c echo.Context) error {
-	id, err := packageID(c)
+	pkg, err := s.packageAsked(c)
 	if err != nil {
 		return err
 	}
-	pkg, content, err := s.config.Packages.OnboardedContent(c.Request().Context(), id)
+	content, err := s.config.Packages.OnboardedContent(c.Request().Context(), pkg)
 	if err != nil {
-		return namingPackage(err, id)
+		return namingPackage(err, pkg.ID)
 	}
 	defer content.Close()
 	c.Response().Header().Set("ETag", strconv.Quote(pkg.Content.SHA512))
@@ -173,13 +217,13 @@ func (s *Server) readContent(c echo.Context) error {
 
 // readVnfd answers with the VNFD as text, if it is one file and that is what the client prefers, or as a zip file (SOL003 10.4.4.3.2).
 func (s *Server) readVnfd(c echo.Context) error {
-	id, err := packageID(c)
+	pkg, err := s.packageAsked(c)
 	if err != nil {
 		return err
 	}
-	pkg, csar, err := s.config.Packages.OnboardedCSAR(c.Request().Context(), id)
+	csar, err := s.config.Packages.OnboardedCSAR(c.Request().Context(), pkg)
 	if err != nil {
-		return namingPackage(err, id)
+		return namingPackage(err, pkg.ID)
 	}
 	defer csar.Close()
 	for _, wanted := range accepted(c) {
@@ -196,22 +240,19 @@ func (s *Server) readVnfd(c echo.Context) error {
 }
 
 func (s *Server) readArtifact(c echo.Context) error {
-	id, err := packageID(c)
+	pkg, err := s.packageAsked(c)
 	if err != nil {
 		return err
 	}
-	_, csar, err := s.config.Packages.OnboardedCSAR(c.Request().Context(), id)
+	name, err := parameter(c, "*")
 	if err != nil {
-		return namingPackage(err, id)
+		return err
+	}
+	csar, err := s.config.Packages.OnboardedCSAR(c.Request().Context(), pkg)
+	if err != nil {
+		return namingPackage(err, pkg.ID)
 	}
 	defer csar.Close()
-	// echo routes by the escaped path where escapes such as %2F make it differ from the plain one.
-	name := c.Param("*")
-	if c.Request().URL.RawPath != "" {
-		if name, err = url.PathUnescape(name); err != nil {
-			return badRequest("the path of the artifact: " + err.Error())
-		}
-	}
 	return s.serveFile(c, csar, strings.TrimPrefix(name, "/"), "")
 }
 

@@ -30,12 +30,17 @@ const (
 )
 
 const (
-	packages = "/vnfpkgm/v1/vnf_packages"
-	pkg      = packages + "/:vnfPkgId"
+	packages   = "/vnfpkgm/v1/vnf_packages"
+	pkg        = packages + "/:vnfPkgId"
+	onboardeds = "/vnfpkgm/v1/onboarded_vnf_packages"
+	onboarded  = onboardeds + "/:vnfdId"
 )
 
 // contentPaths are those whose requests take as long as package content takes on its way.
-var contentPaths = []string{pkg + "/vnfd", pkg + "/package_content", pkg + "/artifacts/*"}
+var contentPaths = []string{
+	pkg + "/vnfd", pkg + "/package_content", pkg + "/artifacts/*",
+	onboarded + "/vnfd", onboarded + "/package_content", onboarded + "/artifacts/*",
+}
 
 // routes is the table of all routes, in the order of the standard. It is the same set as that of the OpenAPI documents.
 func (s *Server) routes() []route {
@@ -61,6 +66,11 @@ func (s *Server) routes() []route {
 		{http.MethodGet, pkg + "/package_content", s.readContent, []string{mediaZip}},
 		{http.MethodPut, pkg + "/package_content", s.uploadContent, anything},
 		{http.MethodGet, pkg + "/artifacts/*", s.readArtifact, anything},
+		{http.MethodGet, onboardeds, s.listOnboardedPackages, nil},
+		{http.MethodGet, onboarded, s.showPackage, nil},
+		{http.MethodGet, onboarded + "/vnfd", s.readVnfd, []string{mediaZip, mediaText}},
+		{http.MethodGet, onboarded + "/package_content", s.readContent, []string{mediaZip}},
+		{http.MethodGet, onboarded + "/artifacts/*", s.readArtifact, anything},
 
 		{http.MethodGet, "/vnflcm/api_versions", versions("/vnflcm"), nil},
 		{http.MethodGet, "/vnflcm/v1/api_versions", versions("/vnflcm"), nil},

@@ -261,32 +261,24 @@ func (r *Registry) OpenCSAR(ctx context.Context, id uuid.UUID) (*StoredCSAR, err
 
 // OnboardedContent opens the content of an onboarded package as it was uploaded, *[Conflict] if it is not onboarded. Close
 // must be called.
-func (r *Registry) OnboardedContent(ctx context.Context, id uuid.UUID) (*Package, ContentReader, error) {
-	pkg, err := r.onboarded(ctx, id)
-	if err != nil {
-		return nil, nil, err
+func (r *Registry) OnboardedContent(ctx context.Context, pkg *Package) (ContentReader, error) {
+	if err := pkg.mustBeOnboarded(); err != nil {
+		return nil, err
 	}
-	content, err := r.content.OpenContent(ctx, id)
-	return pkg, content, err
+	return r.content.OpenContent(ctx, pkg.ID)
 }
 
 // OnboardedCSAR opens the archive of an onboarded package, *[Conflict] if it is not onboarded. Close must be called.
-func (r *Registry) OnboardedCSAR(ctx context.Context, id uuid.UUID) (*Package, *StoredCSAR, error) {
-	pkg, err := r.onboarded(ctx, id)
-	if err != nil {
-		return nil, nil, err
-	}
-	csar, err := r.OpenCSAR(ctx, id)
-	return pkg, csar, err
-}
-
-func (r *Registry) onboarded(ctx context.Context, id uuid.UUID) (*Package, error) {
-	pkg, err := r.store.Package(ctx, id)
-	if err != nil {
+func (r *Registry) OnboardedCSAR(ctx context.Context, pkg *Package) (*StoredCSAR, error) {
+	if err := pkg.mustBeOnboarded(); err != nil {
 		return nil, err
 	}
-	if pkg.OnboardingState != Onboarded {
-		return nil, &Conflict{fmt.Sprintf("VNF package %s is %s, not %s", id, pkg.OnboardingState, Onboarded)}
+	return r.OpenCSAR(ctx, pkg.ID)
+}
+
+func (p *Package) mustBeOnboarded() error {
+	if p.OnboardingState != Onboarded {
+		return &Conflict{fmt.Sprintf("VNF package %s is %s, not %s", p.ID, p.OnboardingState, Onboarded)}
 	}
-	return pkg, nil
+	return nil
 }

@@ -4,7 +4,7 @@ GOLANGCI_LINT_VERSION := v2.15.0
 GOLANGCI_LINT := $(shell go env GOPATH)/bin/golangci-lint
 VERSION := $(shell git describe --always --dirty 2>/dev/null || echo unknown)
 
-.PHONY: build demo run test race e2e bench lint generate postgres python openssh
+.PHONY: build demo run test race e2e bench lint generate postgres python openssh openssl
 
 build:
 	CGO_ENABLED=0 go build -trimpath -ldflags "-s -w -X main.version=$(VERSION)" -o bin/vnfm .
@@ -15,10 +15,10 @@ demo: postgres build
 run: postgres build
 	bin/vnfm serve --with-openstack-sim $(ARGS)
 
-test: postgres python openssh
+test: postgres python openssh openssl
 	go test -parallel 8 -timeout 20m ./...
 
-race: postgres python openssh
+race: postgres python openssh openssl
 	go test -race -parallel 8 -timeout 40m ./...
 
 e2e: postgres
@@ -50,3 +50,7 @@ python:
 # A real server for the tests of remote execution; no service is started.
 openssh:
 	@{ [ -x /usr/sbin/sshd ] || command -v sshd >/dev/null; } && command -v ssh-keygen >/dev/null || ./.ci/install-openssh
+
+# Signs VNF packages in tests.
+openssl:
+	@command -v openssl >/dev/null || ./.ci/install-openssl

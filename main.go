@@ -92,11 +92,16 @@ func (c *packageBuildCommand) Run(ctx context.Context) error {
 }
 
 type packageValidateCommand struct {
-	Path string `arg:"" type:"path" help:"A CSAR or a source tree."`
+	Path string `arg:"" type:"path" help:"A CSAR, a zip file with a CSAR and its signature, or a source tree."`
+	vnfpkg.TrustOptions
 }
 
 func (c *packageValidateCommand) Run(ctx context.Context) error {
-	description, err := vnfpkg.Validate(ctx, c.Path)
+	trust, err := c.Trust()
+	if err != nil {
+		return err
+	}
+	description, err := vnfpkg.Validate(ctx, c.Path, trust)
 	if err != nil {
 		return fmt.Errorf("%s: %w", c.Path, err)
 	}

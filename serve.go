@@ -31,6 +31,7 @@ type serveFlags struct {
 	databaseFlags
 	logFlags
 	simFlags
+	vnfpkg.TrustOptions
 	Listen          string            `default:"127.0.0.1:9890" env:"VNFM_LISTEN" help:"Address of the API, a loopback address. Default: 127.0.0.1:9890."`
 	Workers         int               `default:"200" env:"VNFM_WORKERS" help:"Operations that this process carries out at once. Default: 200."`
 	MaxPackageBytes int64             `default:"17179869184" env:"VNFM_MAX_PACKAGE_BYTES" help:"Largest VNF package, in bytes. Default: 17179869184 (16 GiB)."`
@@ -95,6 +96,10 @@ func (f *serveFlags) serve(ctx context.Context, logger *slog.Logger, ready func(
 	if err != nil {
 		return err
 	}
+	trust, err := f.Trust()
+	if err != nil {
+		return err
+	}
 	began := time.Now()
 	drivers, err := external.Start(ctx, f.MgmtDriver, external.Config{Logger: logger})
 	if err != nil {
@@ -110,6 +115,7 @@ func (f *serveFlags) serve(ctx context.Context, logger *slog.Logger, ready func(
 	limits := vnfpkg.DefaultLimits()
 	limits.ArchiveBytes = f.MaxPackageBytes
 	packages := vnfpkg.NewRegistry(db, db, limits, lcm.CheckDrivers(drivers))
+	packages.Trust(trust)
 	vims := lcm.NewVimRegistry(db, driver)
 	manager := lcm.NewManager(db, db, packages, vims, driver, drivers)
 	engine := lcm.NewEngine(db, packages, vims, driver, drivers,

@@ -24,7 +24,14 @@ type contentStore struct {
 }
 
 func (s *contentStore) OpenContent(ctx context.Context, id uuid.UUID) (vnfpkg.ContentReader, error) {
-	reader, err := s.ContentStore.OpenContent(ctx, id)
+	return s.replaced(s.ContentStore.OpenContent(ctx, id))
+}
+
+func (s *contentStore) OpenCSAR(ctx context.Context, id uuid.UUID) (vnfpkg.ContentReader, error) {
+	return s.replaced(s.ContentStore.OpenCSAR(ctx, id))
+}
+
+func (s *contentStore) replaced(reader vnfpkg.ContentReader, err error) (vnfpkg.ContentReader, error) {
 	if replace := s.replace.Load(); err == nil && replace != nil {
 		return (*replace)(reader), nil
 	}

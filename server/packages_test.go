@@ -16,6 +16,8 @@ import (
 
 	"vnfm/samples"
 	"vnfm/server/servertest"
+	"vnfm/vnfpkg"
+	"vnfm/vnfpkg/signtest"
 )
 
 const (
@@ -364,5 +366,45 @@ func TestRangesOfContent(t *testing.T) {
 				t.Errorf("%s of %s: Content-Range %q", row.header, path, got)
 			}
 		}
+	}
+}
+
+func TestPackageInASignedZip(t *testing.T) {
+	t.Parallel()
+	for name, method := range map[string]uint16{"stored": zip.Store, "compressed": zip.Deflate} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			b := setup(t)
+			csar, file := b.csar(single("vnfd")), single("vnfd")["single.yaml"].Data
+			uploaded := signtest.Zip(t, signtest.File{Name: "single.csar", Content: csar, Method: method},
+				signtest.File{Name: "single.cms", Content: signtest.New(t).Sign(t, csar), Method: method})
+			pkg := b.upload(uploaded)
+			if got := b.states(pkg); got != (states{"ONBOARDED", "ENABLED", "NOT_IN_USE"}) {
+				t.Fatalf("the package is %v", got)
+			}
+			if a := b.expect(http.StatusOK, http.MethodGet, pkg+"/package_content", ""); !bytes.Equal(a.body, uploaded) {
+				t.Error("the content is not what was uploaded")
+			}
+			part := b.expect(http.StatusPartialContent, http.MethodGet, pkg+"/package_content", "", "Range", "bytes=-100")
+			if !bytes.Equal(part.body, uploaded[len(uploaded)-100:]) {
+				t.Error("the end of the content is not that of what was uploaded")
+			}
+			for _, path := range []string{"/artifacts/single.yaml", "/vnfd"} {
+				if a := b.expect(http.StatusOK, http.MethodGet, pkg+path, "", "Accept", "text/plain"); !bytes.Equal(a.body, file) {
+					t.Errorf("%s: %s", path, a.body)
+				}
+			}
+			b.instance("vnfd")
+		})
+	}
+}
+
+func TestUnsignedPackageWhereSignaturesAreRequired(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	b.packages.Trust(vnfpkg.Trust{Required: true})
+	pkg := b.upload(b.csar(single("vnfd")))
+	if a := b.expect(http.StatusOK, http.MethodGet, pkg, ""); !strings.Contains(string(a.body), "not signed") {
+		t.Errorf("package: %s", a.body)
 	}
 }

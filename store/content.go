@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"math"
 	"net/http"
 	"sync"
 	"time"
@@ -171,12 +172,45 @@ func storeContent(ctx context.Context, tx pgx.Tx, body io.Reader, limit int64) (
 	return vnfpkg.Content{SizeBytes: size, SHA512: hex.EncodeToString(digest.Sum(nil))}, oid, object.Close()
 }
 
+// WriteCSAR implements [vnfpkg.ContentStore].
+func (s *Store) WriteCSAR(ctx context.Context, id uuid.UUID, csar io.Reader) error {
+	err := pgx.BeginFunc(ctx, s.uploads, func(tx pgx.Tx) error {
+		content, oid, err := storeContent(ctx, tx, csar, math.MaxInt64-1)
+		if err != nil {
+			return err
+		}
+		const unlink = `SELECT lo_unlink(csar) FROM vnf_packages WHERE id = $1 AND csar IS NOT NULL`
+		if _, err := tx.Exec(ctx, unlink, id); err != nil {
+			return err
+		}
+		const update = `UPDATE vnf_packages SET csar = @oid, csar_bytes = @bytes WHERE id = @id AND content IS NOT NULL`
+		tag, err := tx.Exec(ctx, update, pgx.NamedArgs{"id": id, "oid": oid, "bytes": content.SizeBytes})
+		if err == nil && tag.RowsAffected() == 0 {
+			err = vnfpkg.ErrNotFound
+		}
+		return err
+	})
+	if err != nil {
+		return fmt.Errorf("unpack VNF package %s: %w", id, err)
+	}
+	return nil
+}
+
 // OpenContent implements [vnfpkg.ContentStore]. The reader holds no connection, so it may be read at any pace. Reading ends with
 // [vnfpkg.ErrNotFound] when the content is removed meanwhile.
 func (s *Store) OpenContent(ctx context.Context, id uuid.UUID) (vnfpkg.ContentReader, error) {
+	return s.openContent(ctx, id, `SELECT content, content_bytes FROM vnf_packages WHERE id = $1 AND content IS NOT NULL`)
+}
+
+// OpenCSAR implements [vnfpkg.ContentStore]. It is like OpenContent.
+func (s *Store) OpenCSAR(ctx context.Context, id uuid.UUID) (vnfpkg.ContentReader, error) {
+	const query = `SELECT coalesce(csar, content), coalesce(csar_bytes, content_bytes) FROM vnf_packages WHERE id = $1 AND content IS NOT NULL`
+	return s.openContent(ctx, id, query)
+}
+
+func (s *Store) openContent(ctx context.Context, id uuid.UUID, query string) (vnfpkg.ContentReader, error) {
 	reader := &contentReader{ctx: ctx, pool: s.pool, id: id}
-	err := s.pool.QueryRow(ctx, `SELECT content, content_bytes FROM vnf_packages WHERE id = $1 AND content IS NOT NULL`, id).
-		Scan(&reader.oid, &reader.size)
+	err := s.pool.QueryRow(ctx, query, id).Scan(&reader.oid, &reader.size)
 	if errors.Is(err, pgx.ErrNoRows) {
 		return nil, vnfpkg.ErrNotFound
 	}
@@ -257,7 +291,7 @@ func (r *contentReader) chunk(index int64) ([]byte, error) {
 // fetch fills data with the content from offset on.
 func (r *contentReader) fetch(offset int64, data []byte) error {
 	// An object that was removed is not looked for, so that its absence is no error of the database.
-	const query = `SELECT lo_get(content, @offset, @length) FROM vnf_packages WHERE id = @id AND content = @oid`
+	const query = `SELECT lo_get(@oid::oid, @offset, @length) FROM vnf_packages WHERE id = @id AND (content = @oid OR csar = @oid)`
 	rows, err := r.pool.Query(r.ctx, query, pgx.NamedArgs{"offset": offset, "length": len(data), "id": r.id, "oid": r.oid})
 	if err != nil {
 		return err

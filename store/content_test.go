@@ -123,6 +123,38 @@ func TestPackageContentGoesWithThePackage(t *testing.T) {
 	expectObjects(t, db, 0)
 }
 
+func TestUnpackedCSARGoesWithThePackage(t *testing.T) {
+	t.Parallel()
+	db := storetest.New(t)
+	pkg := onboarded(t, db, "vnfd")
+	for _, text := range []string{"first", "second"} { // as an onboarding does that is repeated
+		if err := db.WriteCSAR(t.Context(), pkg.ID, strings.NewReader(text)); err != nil {
+			t.Fatal(err)
+		}
+		expectObjects(t, db, 2)
+		reader, err := db.OpenCSAR(t.Context(), pkg.ID)
+		if err != nil {
+			t.Fatal(err)
+		}
+		got := make([]byte, reader.Size())
+		if _, err := reader.ReadAt(got, 0); err != nil || string(got) != text {
+			t.Errorf("%q, %v; want %q", got, err, text)
+		}
+	}
+	if err := db.WriteCSAR(t.Context(), pkg.ID, &breaking{left: 1 << 20}); err == nil {
+		t.Error("what could not be read was kept")
+	}
+	expectObjects(t, db, 2)
+	if err := db.DeletePackage(t.Context(), pkg.ID, func(*vnfpkg.Package) error { return nil }); err != nil {
+		t.Error(err)
+	}
+	expectObjects(t, db, 0)
+	if err := db.WriteCSAR(t.Context(), pkg.ID, strings.NewReader("a CSAR")); !errors.Is(err, vnfpkg.ErrNotFound) {
+		t.Errorf("keeping the CSAR of a package that is gone: %v", err)
+	}
+	expectObjects(t, db, 0)
+}
+
 func TestSecondPackageOfAVnfdIsRefused(t *testing.T) {
 	t.Parallel()
 	db := storetest.New(t)

@@ -243,15 +243,16 @@ func (s *Store) DeletePackage(ctx context.Context, id uuid.UUID, check func(*vnf
 // unlinkContent removes the content of a package, if it has any.
 func unlinkContent(ctx context.Context, tx pgx.Tx, id uuid.UUID) error {
 	const unlink = `
-		WITH stored AS (SELECT content FROM vnf_packages WHERE id = @id AND content IS NOT NULL),
-			unlinked AS (SELECT lo_unlink(content) FROM stored)
+		WITH stored AS (SELECT unnest(ARRAY[content, csar]) AS oid FROM vnf_packages WHERE id = @id),
+			unlinked AS (SELECT lo_unlink(oid) FROM stored WHERE oid IS NOT NULL)
 		SELECT count(*) FROM unlinked`
 	var count int
 	if err := tx.QueryRow(ctx, unlink, pgx.NamedArgs{"id": id}).Scan(&count); err != nil {
 		return fmt.Errorf("remove content of VNF package %s: %w", id, err)
 	}
 	const forget = `
-		UPDATE vnf_packages SET onboarding_state = 'CREATED', vnfd_id = NULL, content = NULL, content_bytes = NULL, content_sha512 = NULL
+		UPDATE vnf_packages SET onboarding_state = 'CREATED', vnfd_id = NULL, content = NULL, content_bytes = NULL, content_sha512 = NULL,
+			csar = NULL, csar_bytes = NULL
 		WHERE id = $1 AND content IS NOT NULL`
 	if _, err := tx.Exec(ctx, forget, id); err != nil {
 		return fmt.Errorf("remove content of VNF package %s: %w", id, err)

@@ -32,24 +32,40 @@ const (
 	cmsEnd   = "-----END CMS-----"
 )
 
-// parseBlocks reads TOSCA.meta or a manifest. Blocks are separated by empty lines, and each Name or Source begins one. A CMS
-// signature at the end is skipped.
+// cutSignature separates a CMS signature at the end of a manifest from what is before it (SOL004 4.3.2). line is where it begins, 0 if
+// there is none.
+func cutSignature(file string, data []byte) (content, cms []byte, line int, err error) {
+	offset := 0
+	for number, text := range strings.SplitAfter(string(data), "\n") {
+		if strings.TrimRight(text, " \t\r\n") == cmsBegin {
+			line = number + 1
+			break
+		}
+		offset += len(text)
+	}
+	if line == 0 {
+		return data, nil, 0, nil
+	}
+	_, after, ok := strings.Cut(string(data[offset:]), cmsEnd)
+	if !ok {
+		return nil, nil, 0, &Invalid{File: file, Line: line, Reason: "the signature has no end"}
+	}
+	if strings.TrimSpace(after) != "" {
+		return nil, nil, 0, &Invalid{File: file, Line: line, Reason: "something follows the signature"}
+	}
+	return data[:offset], data[offset:], line, nil
+}
+
+// parseBlocks reads TOSCA.meta or a manifest without its signature. Blocks are separated by empty lines, and each Name or Source begins
+// one.
 func parseBlocks(file string, data []byte) ([]block, error) {
 	text := strings.TrimPrefix(string(data), "\ufeff")
 	if !utf8.ValidString(text) || strings.ContainsRune(text, 0) {
 		return nil, &Invalid{File: file, Reason: "not a text file in UTF-8"}
 	}
 	p := blockParser{file: file}
-	lines := strings.Split(text, "\n")
-	for i, line := range lines {
-		line = strings.TrimRight(line, " \t\r")
-		if line == cmsBegin {
-			if !strings.Contains(strings.Join(lines[i:], "\n"), cmsEnd) {
-				return nil, &Invalid{File: file, Line: i + 1, Reason: "the signature has no end"}
-			}
-			break
-		}
-		if err := p.read(i+1, line); err != nil {
+	for i, line := range strings.Split(text, "\n") {
+		if err := p.read(i+1, strings.TrimRight(line, " \t\r")); err != nil {
 			return nil, err
 		}
 	}

@@ -119,7 +119,7 @@ func (b *builder) hashList(ctx context.Context) (string, []byte, error) {
 	}
 	list := bytes.NewBufferString(head)
 	for _, file := range b.names {
-		if file == name || file == metaFile {
+		if file == name {
 			continue
 		}
 		sum, err := b.hash(ctx, file)
@@ -178,7 +178,7 @@ func (b *builder) listHead(name string) (string, map[string]string, error) {
 	if err != nil {
 		return "", nil, fmt.Errorf("read source tree: %w", err)
 	}
-	if bytes.Contains(data, []byte(cmsBegin)) {
+	if _, _, line, _ := cutSignature(name, data); line != 0 {
 		return "", nil, &Invalid{File: name, Reason: "the manifest is signed: sign it after the package was built"}
 	}
 	blocks, err := parseBlocks(name, data)
@@ -216,8 +216,8 @@ func (b *builder) hash(ctx context.Context, name string) (string, error) {
 	return hex.EncodeToString(hasher.Sum(nil)), nil
 }
 
-// Validate checks a CSAR file, or the CSAR that [Build] makes of a source tree, as onboarding does.
-func Validate(ctx context.Context, name string) (*Description, error) {
+// Validate checks a package file, or the CSAR that [Build] makes of a source tree, as onboarding does.
+func Validate(ctx context.Context, name string, trust Trust) (*Description, error) {
 	file, err := os.Open(filepath.Clean(name))
 	if err != nil {
 		return nil, err
@@ -227,34 +227,47 @@ func Validate(ctx context.Context, name string) (*Description, error) {
 	if err != nil {
 		return nil, err
 	}
-	if info.IsDir() {
-		return validateTree(ctx, name)
+	if !info.IsDir() {
+		return validateFile(ctx, file, trust)
 	}
-	return validateFile(ctx, file, info.Size())
-}
-
-func validateFile(ctx context.Context, r io.ReaderAt, size int64) (*Description, error) {
-	csar, err := OpenCSAR(r, size, DefaultLimits())
+	csar, err := newScratch(func(w io.Writer) error { return Build(ctx, name, w) })
 	if err != nil {
 		return nil, err
 	}
-	return csar.Describe(ctx)
+	defer csar.Close()
+	return validateFile(ctx, csar, trust)
 }
 
-func validateTree(ctx context.Context, dir string) (description *Description, err error) {
-	file, err := os.CreateTemp("", "vnfm-*.csar")
-	if err != nil {
-		return nil, fmt.Errorf("create temporary package: %w", err)
-	}
-	defer func() { err = errors.Join(err, file.Close(), os.Remove(file.Name())) }()
-	if err := Build(ctx, dir, file); err != nil {
-		return nil, err
-	}
+func validateFile(ctx context.Context, file *os.File, trust Trust) (*Description, error) {
 	info, err := file.Stat()
 	if err != nil {
 		return nil, err
 	}
-	return validateFile(ctx, file, info.Size())
+	var unpacked *os.File
+	defer func() {
+		if unpacked != nil {
+			unpacked.Close()
+		}
+	}()
+	return Inspect(ctx, file, info.Size(), DefaultLimits(), trust, func(csar io.Reader) (_ io.ReaderAt, size int64, err error) {
+		unpacked, err = newScratch(func(w io.Writer) error {
+			size, err = io.Copy(w, csar)
+			return err
+		})
+		return unpacked, size, err
+	})
+}
+
+// newScratch returns a file without a name that write has filled.
+func newScratch(write func(io.Writer) error) (*os.File, error) {
+	file, err := os.CreateTemp("", "vnfm-*.csar")
+	if err != nil {
+		return nil, fmt.Errorf("create temporary package: %w", err)
+	}
+	if err := errors.Join(os.Remove(file.Name()), write(file)); err != nil {
+		return nil, errors.Join(err, file.Close())
+	}
+	return file, nil
 }
 
 // BuildFile is [Build] into a file, which appears under its name only when it is complete.

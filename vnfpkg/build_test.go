@@ -173,7 +173,7 @@ func TestValidate(t *testing.T) {
 		t.Fatal(err)
 	}
 	before := listing(t, dir)
-	fromTree, err := vnfpkg.Validate(t.Context(), filepath.Join(dir, "tree"))
+	fromTree, err := vnfpkg.Validate(t.Context(), filepath.Join(dir, "tree"), vnfpkg.Trust{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -184,17 +184,17 @@ func TestValidate(t *testing.T) {
 	if err := os.WriteFile(file, build(t, tree(t, "kubernetes")), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	fromFile, err := vnfpkg.Validate(t.Context(), file)
+	fromFile, err := vnfpkg.Validate(t.Context(), file, vnfpkg.Trust{})
 	if err != nil {
 		t.Fatal(err)
 	}
 	if diff := cmp.Diff(fromTree, fromFile); diff != "" {
 		t.Errorf("-tree +file:\n%s", diff)
 	}
-	if _, err := vnfpkg.Validate(t.Context(), filepath.Join(dir, "none")); !errors.Is(err, os.ErrNotExist) {
+	if _, err := vnfpkg.Validate(t.Context(), filepath.Join(dir, "none"), vnfpkg.Trust{}); !errors.Is(err, os.ErrNotExist) {
 		t.Errorf("a file that does not exist: %v", err)
 	}
-	_, err = vnfpkg.Validate(t.Context(), filepath.Join(dir, "tree/Scripts/install.sh"))
+	_, err = vnfpkg.Validate(t.Context(), filepath.Join(dir, "tree/Scripts/install.sh"), vnfpkg.Trust{})
 	wantInvalid(t, err, "", 0, "not a valid zip")
 }
 

@@ -20,10 +20,8 @@ type CSAR struct {
 	names  []string             // sorted
 }
 
-// OpenCSAR opens an archive of size bytes. Only its directory is read. *[Invalid] if it is not a zip file or is a hostile
-// one: names that lead out of it or collide, links and special files, encryption, entries that overlap or claim what cannot
-// be, more than the limits allow. Any other error is one of reading from r.
-func OpenCSAR(r io.ReaderAt, size int64, limits Limits) (*CSAR, error) {
+// openZip is [OpenCSAR] of what is not in a signed zip file.
+func openZip(r io.ReaderAt, size int64, limits Limits) (*CSAR, error) {
 	archive, end, err := openArchive(r, size, limits)
 	if err != nil {
 		return nil, err

@@ -9,12 +9,16 @@ import (
 
 // Describe reads and checks the whole package: metadata, hashes, the VNFD with its imports, and the Heat templates. What the
 // author has to mend comes as *[Invalid], up to 20 of them joined; any other error is one of reading the archive or of ctx.
-func (c *CSAR) Describe(ctx context.Context) (*Description, error) {
+// Whoever has signed the package is trusted, see [Inspect].
+func (c *CSAR) Describe(ctx context.Context) (*Description, error) { return c.describe(ctx, Trust{}) }
+
+func (c *CSAR) describe(ctx context.Context, trust Trust) (*Description, error) {
 	p := &problems{}
 	found, err := c.layout(p)
 	if err != nil {
 		return nil, err
 	}
+	c.verifyManifest(found, trust, p)
 	artifacts, err := c.verify(ctx, found.blocks, p)
 	if err != nil {
 		return nil, err
@@ -29,7 +33,7 @@ func (c *CSAR) Describe(ctx context.Context) (*Description, error) {
 	}
 	d.VnfdFiles = append(d.VnfdFiles, service.names()...)
 	d.Artifacts = slices.DeleteFunc(artifacts, func(a Artifact) bool {
-		return isImage(a.Path) || a.Path == found.manifest || slices.Contains(d.VnfdFiles, a.Path)
+		return isImage(a.Path) || a.Path == found.manifest || a.Path == found.certificate || slices.Contains(d.VnfdFiles, a.Path)
 	})
 	c.describeVnfd(service, d, p)
 	if err := c.checkBaseHOTs(ctx, d, p); err != nil {

@@ -18,6 +18,9 @@
 //	workers := flavour.VduCount("worker", levels, "")
 //	hot, err := csar.BaseHOT(flavour.ID)
 //
+// [Inspect] does both, and checks the signatures of SOL004 5.1: it is the verdict of onboarding. A signed package comes as a CSAR whose
+// manifest ends with a signature, or in a zip file with the signature beside it; [Trust] says who may have signed.
+//
 // Archives and everything in them come from strangers. Nothing is written to disk, nothing is fetched from elsewhere, and
 // no size is believed before it has been read: see [Limits].
 //

@@ -1,6 +1,7 @@
 package vnfpkg
 
 import (
+	"crypto/x509"
 	"fmt"
 	"path"
 	"strings"
@@ -18,6 +19,10 @@ type layout struct {
 	meta     string  // TOSCA.meta, "" in the layout without it
 	manifest string  // "" if there is none
 	blocks   []block // all but the first of TOSCA.meta, and those of the manifest
+
+	certificate string // the file with the certificate of the signer, "" if there is none
+	signed      []byte // what the signature in the manifest is of
+	signature   *signature
 }
 
 // layout finds out which of the two layouts of SOL004 4.1 the archive has and reads its metadata.
@@ -32,21 +37,48 @@ func (c *CSAR) layout(p *problems) (layout, error) {
 	if err != nil || found.manifest == "" {
 		return found, err
 	}
-	blocks, err := c.readBlocks(found.manifest)
-	found.blocks = append(found.blocks, blocks...)
-	return found, err
+	return found, c.readManifest(&found)
 }
 
-func (c *CSAR) readBlocks(name string) ([]block, error) {
-	data, err := c.ReadFile(name, c.limits.DocumentBytes)
+// readManifest reads the blocks and the signature of the manifest.
+func (c *CSAR) readManifest(found *layout) error {
+	data, err := c.ReadFile(found.manifest, c.limits.DocumentBytes)
+	if err != nil {
+		return err
+	}
+	content, cms, line, err := cutSignature(found.manifest, data)
+	if err != nil {
+		return err
+	}
+	blocks, err := parseBlocks(found.manifest, content)
+	if err != nil {
+		return err
+	}
+	found.blocks = append(found.blocks, blocks...)
+	if cms == nil {
+		return nil
+	}
+	found.signed, found.signature = content, &signature{file: found.manifest, line: line, data: cms}
+	if found.certificate != "" {
+		found.signature.certificates, err = c.readCertificates(found.certificate)
+	}
+	return err
+}
+
+func (c *CSAR) readCertificates(name string) ([]*x509.Certificate, error) {
+	data, err := c.ReadFile(name, maxSignatureBytes)
 	if err != nil {
 		return nil, err
 	}
-	return parseBlocks(name, data)
+	return parseCertificates(name, data)
 }
 
 func (c *CSAR) metaLayout(p *problems) (layout, error) {
-	blocks, err := c.readBlocks(metaFile)
+	data, err := c.ReadFile(metaFile, c.limits.DocumentBytes)
+	if err != nil {
+		return layout{}, err
+	}
+	blocks, err := parseBlocks(metaFile, data)
 	if err != nil {
 		return layout{}, err
 	}
@@ -83,7 +115,11 @@ func (c *CSAR) metaLayout(p *problems) (layout, error) {
 	default:
 		manifest = path.Clean(manifest)
 	}
-	return layout{path.Clean(entry), metaFile, manifest, blocks[1:]}, nil
+	found := layout{entry: path.Clean(entry), meta: metaFile, manifest: manifest, blocks: blocks[1:]}
+	if name := head.first("ETSI-Entry-Certificate", "Entry-Certificate"); c.has(name) {
+		found.certificate = path.Clean(name)
+	}
+	return found, nil
 }
 
 // rootLayout is the layout whose entry definition is the only YAML file in the root, with the manifest beside it.
@@ -108,10 +144,14 @@ func (c *CSAR) rootLayout() (layout, error) {
 		return layout{}, &Invalid{Reason: fmt.Sprintf("the package has neither %s nor a YAML file in the root", metaFile)}
 	}
 	for _, name := range manifests {
-		if want := strings.TrimSuffix(found.entry, path.Ext(found.entry)) + ".mf"; name != want {
-			return layout{}, &Invalid{File: name, Reason: fmt.Sprintf("the manifest of %s is named %s", found.entry, want)}
+		base := strings.TrimSuffix(found.entry, path.Ext(found.entry))
+		if name != base+".mf" {
+			return layout{}, &Invalid{File: name, Reason: fmt.Sprintf("the manifest of %s is named %s", found.entry, base+".mf")}
 		}
 		found.manifest = name
+		if c.has(base + ".cert") {
+			found.certificate = base + ".cert"
+		}
 	}
 	return found, nil
 }

@@ -36,6 +36,10 @@ type ContentStore interface {
 	WriteContent(ctx context.Context, id uuid.UUID, body io.Reader, limit int64) error
 	// OpenContent opens the stored content for reading at any offset. Close must be called.
 	OpenContent(ctx context.Context, id uuid.UUID) (ContentReader, error)
+	// WriteCSAR keeps the CSAR that is compressed in the content of a package, since it is read at any offset; it goes with the content.
+	WriteCSAR(ctx context.Context, id uuid.UUID, csar io.Reader) error
+	// OpenCSAR opens what WriteCSAR has kept, or else the content. Close must be called.
+	OpenCSAR(ctx context.Context, id uuid.UUID) (ContentReader, error)
 }
 
 // ContentReader reads stored content.
@@ -64,6 +68,7 @@ type Registry struct {
 	store   Store
 	content ContentStore
 	limits  Limits
+	trust   Trust
 	check   func(*Description) error
 }
 
@@ -72,6 +77,9 @@ type Registry struct {
 func NewRegistry(store Store, content ContentStore, limits Limits, check func(*Description) error) *Registry {
 	return &Registry{store: store, content: content, limits: limits, check: check}
 }
+
+// Trust says whose packages are accepted from now on; without it, the zero value holds. It must be called before the registry is used.
+func (r *Registry) Trust(trust Trust) { r.trust = trust }
 
 // Create makes a package resource without content.
 func (r *Registry) Create(ctx context.Context, userDefinedData map[string]any) (*Package, error) {
@@ -207,12 +215,7 @@ func (r *Registry) Process(ctx context.Context, id uuid.UUID) error {
 
 // describe reads the package's content. What the package's author has to mend comes back as a Failure.
 func (r *Registry) describe(ctx context.Context, id uuid.UUID) (*Description, *Failure, error) {
-	csar, err := r.OpenCSAR(ctx, id)
-	var description *Description
-	if err == nil {
-		defer csar.Close()
-		description, err = csar.Describe(ctx)
-	}
+	description, err := r.inspect(ctx, id)
 	if err == nil && r.check != nil {
 		err = r.check(description)
 	}
@@ -225,6 +228,31 @@ func (r *Registry) describe(ctx context.Context, id uuid.UUID) (*Description, *F
 	default:
 		return nil, nil, err
 	}
+}
+
+func (r *Registry) inspect(ctx context.Context, id uuid.UUID) (_ *Description, err error) {
+	var opened []io.Closer
+	defer func() {
+		for _, content := range opened {
+			err = errors.Join(err, content.Close())
+		}
+	}()
+	content, err := r.content.OpenContent(ctx, id)
+	if err != nil {
+		return nil, err
+	}
+	opened = append(opened, content)
+	return Inspect(ctx, content, content.Size(), r.limits, r.trust, func(csar io.Reader) (io.ReaderAt, int64, error) {
+		if err := r.content.WriteCSAR(ctx, id, csar); err != nil {
+			return nil, 0, err
+		}
+		unpacked, err := r.content.OpenCSAR(ctx, id)
+		if err != nil {
+			return nil, 0, err
+		}
+		opened = append(opened, unpacked)
+		return unpacked, unpacked.Size(), nil
+	})
 }
 
 func (r *Registry) finish(ctx context.Context, id uuid.UUID, change func(*Package)) error {
@@ -248,7 +276,7 @@ func (s *StoredCSAR) Close() error { return s.content.Close() }
 
 // OpenCSAR opens the archive of a package that has content. [ErrNotFound] if there is none, *[Invalid] if it is not a CSAR.
 func (r *Registry) OpenCSAR(ctx context.Context, id uuid.UUID) (*StoredCSAR, error) {
-	content, err := r.content.OpenContent(ctx, id)
+	content, err := r.content.OpenCSAR(ctx, id)
 	if err != nil {
 		return nil, err
 	}

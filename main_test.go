@@ -294,6 +294,18 @@ func TestDemoWalksToItsEnd(t *testing.T) {
 	}
 }
 
+func TestPackageThatIsNotSignedAsItMustBeIsInvalid(t *testing.T) {
+	t.Parallel()
+	output, err := command(t, "package", "validate", "samples/two-vdu", "--require-signed-packages").CombinedOutput()
+	var exit *exec.ExitError
+	if !errors.As(err, &exit) || exit.ExitCode() != 1 || !strings.Contains(string(output), "not signed") {
+		t.Errorf("%v: %s", err, output)
+	}
+	if output, err := command(t, "package", "validate", "samples/two-vdu").CombinedOutput(); err != nil {
+		t.Errorf("%v: %s", err, output)
+	}
+}
+
 func TestWrongOptionsAreNamed(t *testing.T) {
 	t.Parallel()
 	for _, row := range []struct{ name, args, option string }{
@@ -302,6 +314,7 @@ func TestWrongOptionsAreNamed(t *testing.T) {
 		{"half of the access to an NFVO", "serve --grant-url https://nfvo/grant/v1/grants --grant-username me", "--grant-password-file"},
 		{"unknown option", "serve --colour", "--colour"},
 		{"package that is none", "package validate go.mod", "go.mod"},
+		{"trust store that is none", "serve --package-trust-store go.mod", "--package-trust-store"},
 	} {
 		t.Run(row.name, func(t *testing.T) {
 			t.Parallel()

@@ -4,9 +4,12 @@ import (
 	"archive/zip"
 	"bytes"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"net/http"
 	"net/url"
+	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -406,5 +409,33 @@ func TestUnsignedPackageWhereSignaturesAreRequired(t *testing.T) {
 	pkg := b.upload(b.csar(single("vnfd")))
 	if a := b.expect(http.StatusOK, http.MethodGet, pkg, ""); !strings.Contains(string(a.body), "not signed") {
 		t.Errorf("package: %s", a.body)
+	}
+}
+
+func TestValidationGivesTheVerdictOfOnboarding(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	broken := single("vnfd")
+	broken["single.yaml"].Data = bytes.ReplaceAll(broken["single.yaml"].Data, []byte("provider: Example"), []byte("description: none"))
+	broken["single.mf"] = &fstest.MapFile{Data: []byte("Source: single.yaml\nAlgorithm: MD5\nHash: 0\n")}
+	var archive bytes.Buffer
+	w := zip.NewWriter(&archive)
+	if err := errors.Join(w.AddFS(broken), w.Close()); err != nil {
+		t.Fatal(err)
+	}
+	file := filepath.Join(t.TempDir(), "broken.csar")
+	if err := os.WriteFile(file, archive.Bytes(), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	_, err := vnfpkg.Validate(t.Context(), file, vnfpkg.Trust{})
+	want := "single.mf:2: the algorithm \"MD5\" of single.yaml is not SHA-224, SHA-256, SHA-384 or SHA-512\n" +
+		"single.yaml:7: the property provider of the VNF is mandatory and has no value"
+	if err == nil || err.Error() != want {
+		t.Errorf("validation: %v", err)
+	}
+	var info struct{ OnboardingFailureDetails struct{ Detail string } }
+	a := b.expect(http.StatusOK, http.MethodGet, b.upload(archive.Bytes()), "")
+	if err := json.Unmarshal(a.body, &info); err != nil || info.OnboardingFailureDetails.Detail != want {
+		t.Errorf("onboarding: %s", a.body)
 	}
 }

@@ -53,7 +53,7 @@ func (c *CSAR) verify(ctx context.Context, blocks []block, p *problems) ([]Artif
 		}
 		hasher, algorithm := NewHash(algorithm)
 		if hasher == nil {
-			p.add(b.invalid("the algorithm %q of %s is not SHA-224, SHA-256, SHA-384 or SHA-512", b.first("Algorithm"), name))
+			p.add(b.invalidField([]string{"Algorithm"}, "the algorithm %q of %s is not SHA-224, SHA-256, SHA-384 or SHA-512", b.first("Algorithm"), name))
 			continue
 		}
 		artifact := Artifact{Path: name, Checksum: Checksum{algorithm, sum}}
@@ -88,7 +88,7 @@ func (c *CSAR) verifyFile(ctx context.Context, b block, artifact Artifact, hashe
 		return err
 	}
 	if got := hex.EncodeToString(hasher.Sum(nil)); got != artifact.Checksum.Hash {
-		return b.invalid("the %s of %s is %s, not %s", artifact.Checksum.Algorithm, artifact.Path, got, artifact.Checksum.Hash)
+		return b.invalidField([]string{"Hash"}, "the %s of %s is %s, not %s", artifact.Checksum.Algorithm, artifact.Path, got, artifact.Checksum.Hash)
 	}
 	return nil
 }

@@ -11,10 +11,22 @@ type block struct {
 	file   string
 	line   int
 	fields map[string]string // by key in lower case
+	lines  map[string]int    // of the fields
 }
 
 func (b block) invalid(format string, args ...any) error {
 	return &Invalid{File: b.file, Line: b.line, Reason: fmt.Sprintf(format, args...)}
+}
+
+// invalidField says that something is wrong with the first of the keys that is there.
+func (b block) invalidField(keys []string, format string, args ...any) error {
+	for _, key := range keys {
+		if line, ok := b.lines[strings.ToLower(key)]; ok {
+			b.line = line
+			break
+		}
+	}
+	return b.invalid(format, args...)
 }
 
 // first returns the value of the first of the keys that is there.
@@ -108,12 +120,12 @@ func (p *blockParser) read(number int, line string) error {
 		}
 	}
 	if p.now.fields == nil {
-		p.now = block{p.file, number, map[string]string{}}
+		p.now = block{file: p.file, line: number, fields: map[string]string{}, lines: map[string]int{}}
 	}
 	if _, twice := p.now.fields[key]; twice {
 		return &Invalid{File: p.file, Line: number, Reason: fmt.Sprintf("the key %s is given twice", strings.TrimSpace(name))}
 	}
-	p.now.fields[key], p.last = strings.TrimSpace(content), key
+	p.now.fields[key], p.now.lines[key], p.last = strings.TrimSpace(content), number, key
 	return nil
 }
 

@@ -155,7 +155,7 @@ func (b *builder) listName() (string, error) {
 	if len(blocks) == 0 {
 		return "", &Invalid{File: metaFile, Reason: "the file is empty"}
 	}
-	if manifest := blocks[0].first("ETSI-Entry-Manifest", "Entry-Manifest"); manifest != "" {
+	if manifest := blocks[0].first(entryKeys("Manifest")...); manifest != "" {
 		return path.Clean(manifest), nil
 	}
 	return metaFile, nil

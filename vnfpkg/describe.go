@@ -3,6 +3,7 @@ package vnfpkg
 import (
 	"context"
 	"errors"
+	"maps"
 	"path"
 	"slices"
 )
@@ -16,7 +17,7 @@ func (c *CSAR) describe(ctx context.Context, trust Trust) (*Description, error) 
 	p := &problems{}
 	found, err := c.layout(p)
 	if err != nil {
-		return nil, err
+		return nil, errors.Join(p.err(), err)
 	}
 	c.verifyManifest(found, trust, p)
 	artifacts, err := c.verify(ctx, found.blocks, p)
@@ -24,7 +25,7 @@ func (c *CSAR) describe(ctx context.Context, trust Trust) (*Description, error) 
 		return nil, err
 	}
 	service, err := c.load(ctx, found.entry, p)
-	if err != nil {
+	if service == nil {
 		return nil, errors.Join(p.err(), err)
 	}
 	d := &Description{Vnfd: &Vnfd{Flavours: map[string]*Flavour{}}}
@@ -126,7 +127,7 @@ func describeVnf(topologies []*topology, entry value, d *Description, p *problem
 
 // checkBaseHOTs reads the Heat templates of all flavours, so that broken ones are found now and not when a VNF is made.
 func (c *CSAR) checkBaseHOTs(ctx context.Context, d *Description, p *problems) error {
-	for id := range d.Vnfd.Flavours {
+	for _, id := range slices.Sorted(maps.Keys(d.Vnfd.Flavours)) {
 		if err := ctx.Err(); err != nil {
 			return err
 		}

@@ -196,16 +196,16 @@ func TestDescribeNamesFileLineAndReason(t *testing.T) {
 		reason         string
 	}{
 		{"no Entry-Definitions", meta, "Entry-Definitions", "Entry-Something", meta, 1, "Entry-Definitions is missing"},
-		{"entry definition that does not exist", meta, "cluster_top", "none", meta, 1, `no file "Definitions/none.vnfd.yaml"`},
-		{"entry definition that is no YAML", meta, "Definitions/cluster_top.vnfd.yaml", "Scripts/install.sh", meta, 1, "not a .yaml"},
+		{"entry definition that does not exist", meta, "cluster_top", "none", meta, 4, `no file "Definitions/none.vnfd.yaml"`},
+		{"entry definition that is no YAML", meta, "Definitions/cluster_top.vnfd.yaml", "Scripts/install.sh", meta, 4, "not a .yaml"},
 		{"version of TOSCA.meta", meta, "File-Version: 1.0", "File-Version: 3.0", meta, 1, "not a version 1"},
-		{"licence that does not exist", meta, "Created-by: Example", "ETSI-Entry-Licenses: x", meta, 1, `no file "x"`},
-		{"manifest of another kind", meta, "Created-by: Example", "ETSI-Entry-Manifest: x.txt", meta, 1, "does not end in .mf"},
-		{"manifest that does not exist", meta, "Created-by: Example", "ETSI-Entry-Manifest: x.mf", meta, 1, `no file "x.mf"`},
+		{"licence that does not exist", meta, "Created-by: Example", "ETSI-Entry-Licenses: x", meta, 3, `no file "x"`},
+		{"manifest of another kind", meta, "Created-by: Example", "ETSI-Entry-Manifest: x.txt", meta, 3, "does not end in .mf"},
+		{"manifest that does not exist", meta, "Created-by: Example", "ETSI-Entry-Manifest: x.mf", meta, 3, `no file "x.mf"`},
 		{"line without a key", meta, "Created-by: Example", "Created by Example", meta, 3, "neither"},
 		{"artifact without a hash", meta, "Content-Type: application/x-shellscript", "Algorithm: SHA-256", meta, 9, "needs all of"},
-		{"artifact with an unknown algorithm", meta, "Content-Type: application/x-shellscript", "Algorithm: MD5\nHash: 00", meta, 9, `algorithm "MD5"`},
-		{"artifact with a wrong hash", meta, "Content-Type: application/x-shellscript", "Algorithm: SHA-256\nHash: 00", meta, 9, "the SHA-256 of Scripts/install.sh is"},
+		{"artifact with an unknown algorithm", meta, "Content-Type: application/x-shellscript", "Algorithm: MD5\nHash: 00", meta, 10, `algorithm "MD5"`},
+		{"artifact with a wrong hash", meta, "Content-Type: application/x-shellscript", "Algorithm: SHA-256\nHash: 00", meta, 11, "the SHA-256 of Scripts/install.sh is"},
 		{"artifact that does not exist", meta, "Name: Scripts/install.sh", "Name: ../x\nAlgorithm: SHA-256\nHash: 00", meta, 9, `no file "../x"`},
 
 		{"YAML with a mistake", simple, "  inputs:", "  inputs: [", simple, 0, "not valid YAML"},
@@ -292,8 +292,13 @@ func TestDescribeTellsAllProblems(t *testing.T) {
 	_, err := open(t, archive(t, files)).Describe(t.Context())
 	wantInvalid(t, err, "Definitions/cluster_df_simple.yaml", 0, `"none"`)
 	wantInvalid(t, err, "Definitions/cluster_df_complex.yaml", 0, "default_level")
-	wantInvalid(t, err, "TOSCA-Metadata/TOSCA.meta", 9, "the SHA-256 of")
-	if lines := strings.Split(err.Error(), "\n"); !strings.HasPrefix(lines[0], "TOSCA-Metadata/TOSCA.meta:9: the SHA-256 of Scripts/install.sh is ") {
+	wantInvalid(t, err, "TOSCA-Metadata/TOSCA.meta", 11, "the SHA-256 of")
+	replace(t, files, "Definitions/cluster_df_podaffinity.yaml", "  inputs:", "  inputs: [")
+	replace(t, files, "Definitions/cluster_types.yaml", "node_types:", "node_types: [")
+	_, err = open(t, archive(t, files)).Describe(t.Context())
+	wantInvalid(t, err, "Definitions/cluster_df_podaffinity.yaml", 0, "not valid YAML")
+	wantInvalid(t, err, "Definitions/cluster_types.yaml", 0, "not valid YAML")
+	if lines := strings.Split(err.Error(), "\n"); !strings.HasPrefix(lines[0], "TOSCA-Metadata/TOSCA.meta:11: the SHA-256 of Scripts/install.sh is ") {
 		t.Errorf("text of the error: %s", lines[0])
 	}
 }
@@ -346,14 +351,10 @@ Hash: 79E9B7E63A87EF1BDF55A3FA27BCF70FB3F43C6B52B3CCE9B5FA3F9D
 Source: Licenses/license.txt
 Algorithm: SHA-256
 Hash: 0000
------BEGIN CMS-----
-not: checked
-not: checked
------END CMS-----
 `)}
 	_, err := open(t, archive(t, files)).Describe(t.Context())
-	wantInvalid(t, err, "registry.mf", 9, "the SHA-224 of Licenses/license.txt is ")
-	wantInvalid(t, err, "registry.mf", 12, "the SHA-256 of Licenses/license.txt is ")
+	wantInvalid(t, err, "registry.mf", 11, "the SHA-224 of Licenses/license.txt is ")
+	wantInvalid(t, err, "registry.mf", 14, "the SHA-256 of Licenses/license.txt is ")
 
 	files["registry.mf"].Data = files["registry.mf"].Data[:strings.Index(string(files["registry.mf"].Data), "\nSource: Licenses")]
 	d := describe(t, archive(t, files))

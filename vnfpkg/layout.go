@@ -86,41 +86,47 @@ func (c *CSAR) metaLayout(p *problems) (layout, error) {
 		return layout{}, &Invalid{File: metaFile, Reason: "the file is empty"}
 	}
 	head := blocks[0]
-	entry := head.first("Entry-Definitions")
+	const entryKey = "Entry-Definitions"
+	entry := head.first(entryKey)
 	switch {
 	case entry == "":
-		return layout{}, head.invalid("Entry-Definitions is missing")
+		return layout{}, head.invalid(entryKey + " is missing")
 	case !isYAML(entry):
-		return layout{}, head.invalid("Entry-Definitions %q is not a .yaml or .yml file", entry)
+		return layout{}, head.invalidField([]string{entryKey}, entryKey+" %q is not a .yaml or .yml file", entry)
 	case !c.has(entry):
-		return layout{}, head.invalid("Entry-Definitions: the package has no file %q", entry)
+		return layout{}, head.invalidField([]string{entryKey}, entryKey+": the package has no file %q", entry)
 	}
 	for _, key := range []string{"TOSCA-Meta-File-Version", "CSAR-Version"} {
 		if version := head.first(key); version != "" && !strings.HasPrefix(version, "1.") {
-			p.add(head.invalid("%s is %q, not a version 1", key, version))
+			p.add(head.invalidField([]string{key}, "%s is %q, not a version 1", key, version))
 		}
 	}
 	for _, key := range []string{"Tests", "Licenses", "Change-Log", "Certificate"} {
-		if name := head.first("ETSI-Entry-"+key, "Entry-"+key); name != "" && !c.hasAny(name) {
-			p.add(head.invalid("ETSI-Entry-%s: the package has no file %q", key, name))
+		keys := entryKeys(key)
+		if name := head.first(keys...); name != "" && !c.hasAny(name) {
+			p.add(head.invalidField(keys, "ETSI-Entry-%s: the package has no file %q", key, name))
 		}
 	}
-	manifest := head.first("ETSI-Entry-Manifest", "Entry-Manifest")
+	manifestKeys := entryKeys("Manifest")
+	manifest := head.first(manifestKeys...)
 	switch {
 	case manifest == "":
 	case !strings.HasSuffix(manifest, ".mf"):
-		return layout{}, head.invalid("ETSI-Entry-Manifest %q does not end in .mf", manifest)
+		return layout{}, head.invalidField(manifestKeys, "ETSI-Entry-Manifest %q does not end in .mf", manifest)
 	case !c.has(manifest):
-		return layout{}, head.invalid("ETSI-Entry-Manifest: the package has no file %q", manifest)
+		return layout{}, head.invalidField(manifestKeys, "ETSI-Entry-Manifest: the package has no file %q", manifest)
 	default:
 		manifest = path.Clean(manifest)
 	}
 	found := layout{entry: path.Clean(entry), meta: metaFile, manifest: manifest, blocks: blocks[1:]}
-	if name := head.first("ETSI-Entry-Certificate", "Entry-Certificate"); c.has(name) {
+	if name := head.first(entryKeys("Certificate")...); c.has(name) {
 		found.certificate = path.Clean(name)
 	}
 	return found, nil
 }
+
+// entryKeys are the keys of TOSCA.meta for a file of that kind, in SOL004 and before it.
+func entryKeys(kind string) []string { return []string{"ETSI-Entry-" + kind, "Entry-" + kind} }
 
 // rootLayout is the layout whose entry definition is the only YAML file in the root, with the manifest beside it.
 func (c *CSAR) rootLayout() (layout, error) {

@@ -24,7 +24,8 @@ type loader struct {
 	template template
 }
 
-// load reads the entry definition and what it imports, however deep. What is wrong with single imports goes to the problems.
+// load reads the entry definition and what it imports, however deep. What is wrong with single files goes to the problems; it returns nil
+// if one of them cannot be read at all.
 func (c *CSAR) load(ctx context.Context, entry string, p *problems) (*template, error) {
 	l := loader{
 		csar:     c,
@@ -34,7 +35,7 @@ func (c *CSAR) load(ctx context.Context, entry string, p *problems) (*template, 
 		template: template{types: newTypes()},
 	}
 	// A queue instead of a recursion: cycles of imports end by themselves, and the order is that of the files' mention.
-	queue := []string{entry}
+	queue, broken := []string{entry}, false
 	for len(queue) > 0 {
 		name := queue[0]
 		queue = queue[1:]
@@ -46,10 +47,15 @@ func (c *CSAR) load(ctx context.Context, entry string, p *problems) (*template, 
 			return nil, err
 		}
 		imports, err := l.read(name)
-		if err != nil {
+		if !p.accepts(err) {
 			return nil, err
 		}
+		broken = broken || err != nil
 		queue = append(queue, imports...)
+	}
+	if broken {
+		// What the files that can be read lack may be in the others.
+		return nil, nil
 	}
 	return &l.template, nil
 }

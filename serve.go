@@ -84,19 +84,23 @@ func (c *serveCommand) Run(ctx context.Context) error {
 	return c.serve(ctx, logger, func(ctx context.Context, vims *lcm.VimRegistry) error { return registerSim(ctx, vims, cloud) })
 }
 
+// settings reads what options name, so that mistakes in them show before anything is started.
+func (f *serveFlags) settings() (grants lcm.GrantSource, trust vnfpkg.Trust, err error) {
+	if err = requireLoopback("--listen", f.Listen); err == nil {
+		grants, err = f.Grant.Source()
+	}
+	if err == nil {
+		trust, err = f.Trust()
+	}
+	return grants, trust, err
+}
+
 // stopTime bounds how long a process that is told to stop takes.
 const stopTime = 30 * time.Second
 
 // serve runs the server until ctx ends. ready, if not nil, is called once when it has started.
 func (f *serveFlags) serve(ctx context.Context, logger *slog.Logger, ready func(context.Context, *lcm.VimRegistry) error) (err error) {
-	if err := requireLoopback("--listen", f.Listen); err != nil {
-		return err
-	}
-	grants, err := f.Grant.Source()
-	if err != nil {
-		return err
-	}
-	trust, err := f.Trust()
+	grants, trust, err := f.settings()
 	if err != nil {
 		return err
 	}
@@ -116,6 +120,7 @@ func (f *serveFlags) serve(ctx context.Context, logger *slog.Logger, ready func(
 	limits.ArchiveBytes = f.MaxPackageBytes
 	packages := vnfpkg.NewRegistry(db, db, limits, lcm.CheckDrivers(drivers))
 	packages.Trust(trust)
+	packages.Downloads(vnfpkg.Downloads{Policy: f.Peers})
 	vims := lcm.NewVimRegistry(db, driver)
 	manager := lcm.NewManager(db, db, packages, vims, driver, drivers)
 	engine := lcm.NewEngine(db, packages, vims, driver, drivers,

@@ -33,6 +33,15 @@ type CreateVnfPkgInfoRequest struct {
 	UserDefinedData KeyValuePairs `json:"userDefinedData,omitempty,omitzero"`
 }
 
+// Oauth2ClientCredentials Credentials of an OAuth 2.0 client for the grant type client_credentials (SOL003 4.4.1.7).
+type Oauth2ClientCredentials struct {
+	ClientID       string `json:"clientId"`
+	ClientPassword string `json:"clientPassword"`
+
+	// TokenEndpoint An http or https URI.
+	TokenEndpoint string `json:"tokenEndpoint"`
+}
+
 // PackageOnboardingState The progress of a package's content (SOL003 10.5.4.3).
 type PackageOnboardingState string
 
@@ -66,6 +75,21 @@ type PkgmSubscription struct {
 
 // PkgmSubscriptionRequest Asks for notifications about VNF packages (SOL003 10.5.2.7).
 type PkgmSubscriptionRequest = any
+
+// UploadVnfPackageFromURIRequest Where the content of a VNF package is to be fetched from (SOL005 9.5.2.5), and what proves to that server who is asking: either a name and a password, or credentials of an OAuth 2.0 client, which are an addition. None of it is ever shown.
+type UploadVnfPackageFromURIRequest struct {
+	// AddressInformation An http or https URI.
+	AddressInformation string `json:"addressInformation"`
+
+	// ParamsOauth2ClientCredentials Credentials of an OAuth 2.0 client for the grant type client_credentials (SOL003 4.4.1.7).
+	ParamsOauth2ClientCredentials Oauth2ClientCredentials `json:"paramsOauth2ClientCredentials,omitempty,omitzero"`
+
+	// Password For HTTP Basic.
+	Password string `json:"password,omitempty,omitzero"`
+
+	// UserName For HTTP Basic.
+	UserName string `json:"userName,omitempty,omitzero"`
+}
 
 // VnfPackageArtifactInfo A file of a VNF package that is neither a software image nor part of the VNFD (SOL003 10.5.3.3).
 type VnfPackageArtifactInfo struct {

@@ -1,1 +1,1 @@
-ALTER TABLE vnf_packages DROP COLUMN csar, DROP COLUMN csar_bytes;
+ALTER TABLE vnf_packages DROP COLUMN source, DROP COLUMN csar, DROP COLUMN csar_bytes;

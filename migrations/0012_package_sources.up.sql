@@ -1,2 +1,5 @@
--- The CSAR of a package whose content is a zip file with the CSAR, compressed, and its signature.
-ALTER TABLE vnf_packages ADD COLUMN csar oid, ADD COLUMN csar_bytes bigint;
+ALTER TABLE vnf_packages
+    ADD COLUMN source     bytea, -- sealed: where the content is to be fetched from
+    ADD COLUMN csar       oid, -- the CSAR, where the content is a zip file with the CSAR, compressed, and its signature
+    ADD COLUMN csar_bytes bigint,
+    ADD CHECK (source IS NULL OR onboarding_state = 'UPLOADING');

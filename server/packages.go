@@ -13,6 +13,7 @@ import (
 	"github.com/labstack/echo/v4"
 
 	"vnfm/api"
+	"vnfm/api/peer"
 	"vnfm/lcm"
 	"vnfm/vnfpkg"
 	"vnfm/vnfpkg/filter"
@@ -199,6 +200,60 @@ func (s *Server) uploadContent(c echo.Context) error {
 		return namingPackage(err, id)
 	}
 	return c.NoContent(http.StatusAccepted)
+}
+
+// uploadFromURI asks for content that is elsewhere. Nothing of the request is shown or logged.
+func (s *Server) uploadFromURI(c echo.Context) error {
+	id, err := packageID(c)
+	if err != nil {
+		return err
+	}
+	var request api.UploadVnfPackageFromURIRequest
+	if err := json.Unmarshal(body(c), &request); err != nil {
+		return badRequest(err.Error())
+	}
+	source, err := contentSource(request)
+	if err != nil {
+		return err
+	}
+	if err := s.config.Packages.UploadFrom(c.Request().Context(), id, source); err != nil {
+		return namingPackage(err, id)
+	}
+	return c.NoContent(http.StatusAccepted)
+}
+
+func contentSource(request api.UploadVnfPackageFromURIRequest) (*vnfpkg.Source, error) {
+	source := &vnfpkg.Source{URL: request.AddressInformation, Username: request.UserName, Password: request.Password}
+	if err := checkAddress("/addressInformation", request.AddressInformation); err != nil {
+		return nil, err
+	}
+	if request.UserName == "" && request.Password != "" {
+		return nil, &lcm.InvalidRequest{Attribute: "/userName", Detail: "must be given with a password"}
+	}
+	credentials := request.ParamsOauth2ClientCredentials
+	if credentials.ClientID == "" {
+		return source, nil
+	}
+	const attribute = "/paramsOauth2ClientCredentials"
+	if request.UserName != "" {
+		return nil, &lcm.InvalidRequest{Attribute: attribute, Detail: "excludes userName and password"}
+	}
+	source.OAuth2 = &peer.ClientCredentials{
+		TokenURL: credentials.TokenEndpoint, ClientID: credentials.ClientID, ClientSecret: credentials.ClientPassword,
+	}
+	return source, checkAddress(attribute+"/tokenEndpoint", credentials.TokenEndpoint)
+}
+
+// checkAddress refuses what is not the address of a server for HTTP. It is not repeated, since it may hold a secret.
+func checkAddress(attribute, text string) error {
+	address, err := url.Parse(text)
+	switch {
+	case err != nil, address.Scheme != "http" && address.Scheme != "https", address.Hostname() == "":
+		return &lcm.InvalidRequest{Attribute: attribute, Detail: "must be an http or https URI with a host"}
+	case address.User != nil:
+		return &lcm.InvalidRequest{Attribute: attribute, Detail: "must not have a user name: there are attributes for that"}
+	}
+	return nil
 }
 
 func (s *Server) readContent(c echo.Context) error {

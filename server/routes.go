@@ -65,6 +65,7 @@ func (s *Server) routes() []route {
 		{http.MethodGet, pkg + "/vnfd", s.readVnfd, []string{mediaZip, mediaText}},
 		{http.MethodGet, pkg + "/package_content", s.readContent, []string{mediaZip}},
 		{http.MethodPut, pkg + "/package_content", s.uploadContent, anything},
+		{http.MethodPost, pkg + "/package_content/upload_from_uri", s.uploadFromURI, anything},
 		{http.MethodGet, pkg + "/artifacts/*", s.readArtifact, anything},
 		{http.MethodGet, onboardeds, s.listOnboardedPackages, nil},
 		{http.MethodGet, onboarded, s.showPackage, nil},

@@ -67,18 +67,30 @@ func (s *Store) WriteContent(ctx context.Context, id uuid.UUID, body io.Reader, 
 		return &vnfpkg.Conflict{Detail: fmt.Sprintf("VNF package %s is being uploaded or processed", id)}
 	}
 	defer unlockPackage(ctx, connection, id)
-	if err := s.beginUpload(ctx, id); err != nil {
+	if _, err := s.UpdatePackage(ctx, id, beginUpload); err != nil {
 		return err
 	}
 	source := &source{reader: body}
-	err = pgx.BeginFunc(ctx, connection, func(tx pgx.Tx) error {
-		content, oid, err := storeContent(ctx, tx, source, limit)
+	err = s.finishUpload(ctx, connection, id, source, limit)
+	if err == nil {
+		return nil
+	}
+	// The client may be gone, and with it ctx. If this fails too, the sweep does it.
+	abandoning, cancel := context.WithTimeout(context.WithoutCancel(ctx), abandonTime)
+	defer cancel()
+	return errors.Join(err, s.abandonUpload(abandoning, id, source.failure(err)))
+}
+
+// finishUpload stores the content of a package that is UPLOADING, and makes it PROCESSING.
+func (s *Store) finishUpload(ctx context.Context, connection *pgxpool.Conn, id uuid.UUID, body io.Reader, limit int64) error {
+	err := pgx.BeginFunc(ctx, connection, func(tx pgx.Tx) error {
+		content, oid, err := storeContent(ctx, tx, body, limit)
 		if err != nil {
 			return err
 		}
 		const update = `
 			UPDATE vnf_packages SET updated_at = now(), onboarding_state = 'PROCESSING', content = @oid, content_bytes = @bytes,
-				content_sha512 = @sha512, failure = NULL
+				content_sha512 = @sha512, failure = NULL, source = NULL
 			WHERE id = @id`
 		_, err = tx.Exec(ctx, update, pgx.NamedArgs{"id": id, "oid": oid, "bytes": content.SizeBytes, "sha512": content.SHA512})
 		if err != nil {
@@ -86,28 +98,22 @@ func (s *Store) WriteContent(ctx context.Context, id uuid.UUID, body io.Reader, 
 		}
 		return s.enqueueOnboarding(ctx, tx, id)
 	})
-	if err == nil {
-		return nil
+	if err != nil {
+		return fmt.Errorf("upload VNF package %s: %w", id, err)
 	}
-	// The client may be gone, and with it ctx. If this fails too, the sweep does it.
-	abandoning, cancel := context.WithTimeout(context.WithoutCancel(ctx), abandonTime)
-	defer cancel()
-	return errors.Join(fmt.Errorf("upload VNF package %s: %w", id, err), s.abandonUpload(abandoning, id, source.failure(err)))
+	return nil
 }
 
 // abandonTime bounds the attempt to record that an upload has failed.
 const abandonTime = 10 * time.Second
 
 // beginUpload moves a package from CREATED to UPLOADING.
-func (s *Store) beginUpload(ctx context.Context, id uuid.UUID) error {
-	_, err := s.UpdatePackage(ctx, id, func(pkg *vnfpkg.Package) error {
-		if pkg.OnboardingState != vnfpkg.Created {
-			return &vnfpkg.Conflict{Detail: fmt.Sprintf("VNF package %s is %s, not %s", id, pkg.OnboardingState, vnfpkg.Created)}
-		}
-		pkg.OnboardingState, pkg.Failure = vnfpkg.Uploading, nil
-		return nil
-	})
-	return err
+func beginUpload(pkg *vnfpkg.Package) error {
+	if pkg.OnboardingState != vnfpkg.Created {
+		return &vnfpkg.Conflict{Detail: fmt.Sprintf("VNF package %s is %s, not %s", pkg.ID, pkg.OnboardingState, vnfpkg.Created)}
+	}
+	pkg.OnboardingState, pkg.Failure = vnfpkg.Uploading, nil
+	return nil
 }
 
 // abandonUpload moves a package from UPLOADING back to CREATED.
@@ -136,7 +142,10 @@ func (s *source) Read(p []byte) (int, error) {
 // failure tells the client why the upload has failed with err.
 func (s *source) failure(err error) *vnfpkg.Failure {
 	failure := &vnfpkg.Failure{Title: "Upload failed", Status: http.StatusInternalServerError, Detail: "the content could not be stored"}
+	var download *vnfpkg.DownloadError
 	switch {
+	case errors.As(err, &download):
+		failure.Title, failure.Status, failure.Detail = "Download failed", download.Status, download.Detail
 	case errors.Is(err, vnfpkg.ErrTooLarge):
 		failure.Status, failure.Detail = http.StatusRequestEntityTooLarge, err.Error()
 	case s.failed:

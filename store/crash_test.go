@@ -58,10 +58,17 @@ func (r runner) Run(ctx context.Context, id uuid.UUID) (*time.Duration, error) {
 	}
 }
 
-// processor tells which packages it gets, and onboards them.
+// processor tells which packages it gets, and onboards them. The content that it fetches is body.
 type processor struct {
-	db  *storetest.Database
-	got chan<- uuid.UUID
+	db   *storetest.Database
+	got  chan<- uuid.UUID
+	body func(*vnfpkg.Source) io.Reader
+}
+
+func (p processor) Fetch(ctx context.Context, id uuid.UUID) error {
+	return p.db.FetchContent(ctx, id, func(source *vnfpkg.Source) (io.ReadCloser, error) {
+		return io.NopCloser(p.body(source)), nil
+	}, 1<<30)
 }
 
 func (p processor) Process(ctx context.Context, id uuid.UUID) error {
@@ -119,6 +126,12 @@ func TestChild(t *testing.T) {
 		db, got := storetest.Existing(t, os.Getenv(childURL)), make(chan int64, 10)
 		work(t, db, runner{db: db, got: got}, processor{db: db, got: make(chan uuid.UUID, 10)})
 		fmt.Println("READY", <-got)
+		select {}
+	case "fetch":
+		db := storetest.Existing(t, os.Getenv(childURL))
+		work(t, db, runner{db: db}, processor{db: db, body: func(*vnfpkg.Source) io.Reader {
+			return io.MultiReader(&zeros{left: 3 << 20}, tell{}, endless{context.WithoutCancel(t.Context())})
+		}})
 		select {}
 	case "upload":
 		db := storetest.Existing(t, os.Getenv(childURL))
@@ -242,6 +255,43 @@ func TestUploadOfKilledProcessIsGivenUp(t *testing.T) {
 	}
 	<-got
 	awaitPackage(t, db, pkg.ID, vnfpkg.Onboarded)
+}
+
+func TestDownloadOfKilledProcessIsDoneByAnother(t *testing.T) {
+	t.Parallel()
+	db := storetest.New(t)
+	pkg := &vnfpkg.Package{ID: uuid.New(), OnboardingState: vnfpkg.Created, OperationalState: vnfpkg.Disabled}
+	if err := db.CreatePackage(t.Context(), pkg); err != nil {
+		t.Fatal(err)
+	}
+	source := &vnfpkg.Source{URL: "http://127.0.0.1/package", Username: "me", Password: "geheim"}
+	if err := db.RequestContent(t.Context(), pkg.ID, source); err != nil {
+		t.Fatal(err)
+	}
+	var plain bool
+	const query = `SELECT source IS NOT NULL AND position('geheim' IN encode(source, 'escape')) > 0 FROM vnf_packages`
+	if err := connect(t, db.URL()).QueryRow(t.Context(), query).Scan(&plain); err != nil || plain {
+		t.Errorf("the password can be read in the database: %t, %v", plain, err)
+	}
+	kill, _ := child(t, "fetch", db.URL())
+	got := make(chan uuid.UUID, 10)
+	work(t, db, runner{db: db}, processor{db: db, got: got, body: func(found *vnfpkg.Source) io.Reader {
+		if *found != *source {
+			t.Errorf("the source that was kept is %+v", *found)
+		}
+		return strings.NewReader("content")
+	}})
+	time.Sleep(time.Second) // some sweeps
+	awaitPackage(t, db, pkg.ID, vnfpkg.Uploading)
+	kill()
+	killed := time.Now()
+	<-got
+	t.Logf("done by another process %v after the kill", time.Since(killed).Round(time.Millisecond))
+	read := awaitPackage(t, db, pkg.ID, vnfpkg.Onboarded)
+	if read.Content.SizeBytes != int64(len("content")) {
+		t.Errorf("content: %+v", read.Content)
+	}
+	expectObjects(t, db, 1)
 }
 
 func TestPrivateServerOfKilledProcessIsTakenOver(t *testing.T) {

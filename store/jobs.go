@@ -21,8 +21,9 @@ type OperationRunner interface {
 	Run(ctx context.Context, operationID uuid.UUID) (again *time.Duration, err error)
 }
 
-// PackageProcessor onboards a package whose content has been uploaded.
+// PackageProcessor fetches the content of a package that is to be had elsewhere, and onboards a package whose content is there.
 type PackageProcessor interface {
+	Fetch(ctx context.Context, packageID uuid.UUID) error
 	Process(ctx context.Context, packageID uuid.UUID) error
 }
 
@@ -36,12 +37,16 @@ type WorkersConfig struct {
 const (
 	operationQueue  = "operations"
 	onboardingQueue = "onboarding"
+	downloadQueue   = "downloads"
 	// operationTimeout is longer than the longest step, the upload of an image. It is not what bounds a run: that is the engine, whose lease
 	// tells a run at work from a dead one. A job that a dead process has left is only removed from the queue after it.
 	operationTimeout  = 12 * time.Hour
 	onboardingTimeout = 2 * time.Hour
 	maxOnboardings    = 4
-	fetchCooldown     = 5 * time.Millisecond
+	// A download takes as long as the server at the other end pleases; what sends nothing is given up before.
+	downloadTimeout = 12 * time.Hour
+	maxDownloads    = 4 // each holds one of the connections for uploads
+	fetchCooldown   = 5 * time.Millisecond
 	// fetchPollInterval is how often workers look for jobs that nobody tells them of: those that were snoozed, and one that was
 	// committed just after another in the same process.
 	fetchPollInterval = 250 * time.Millisecond
@@ -74,6 +79,19 @@ func (onboardingJob) InsertOpts() river.InsertOpts {
 	return river.InsertOpts{Queue: onboardingQueue, MaxAttempts: maxAttempts}
 }
 
+// downloadJob says: fetch the content of this package now.
+type downloadJob struct {
+	PackageID uuid.UUID `json:"packageId"`
+}
+
+// Kind implements [river.JobArgs].
+func (downloadJob) Kind() string { return "vnf_package_download" }
+
+// InsertOpts implements [river.JobArgsWithInsertOpts].
+func (downloadJob) InsertOpts() river.InsertOpts {
+	return river.InsertOpts{Queue: downloadQueue, MaxAttempts: maxAttempts}
+}
+
 func (s *Store) enqueueOperation(ctx context.Context, tx pgx.Tx, id uuid.UUID) error {
 	if _, err := s.jobs.InsertTx(ctx, tx, operationJob{id}, nil); err != nil {
 		return fmt.Errorf("ask for a run of operation %s: %w", id, err)
@@ -84,6 +102,13 @@ func (s *Store) enqueueOperation(ctx context.Context, tx pgx.Tx, id uuid.UUID) e
 func (s *Store) enqueueOnboarding(ctx context.Context, tx pgx.Tx, id uuid.UUID) error {
 	if _, err := s.jobs.InsertTx(ctx, tx, onboardingJob{id}, nil); err != nil {
 		return fmt.Errorf("ask for the onboarding of VNF package %s: %w", id, err)
+	}
+	return nil
+}
+
+func (s *Store) enqueueDownload(ctx context.Context, tx pgx.Tx, id uuid.UUID) error {
+	if _, err := s.jobs.InsertTx(ctx, tx, downloadJob{id}, nil); err != nil {
+		return fmt.Errorf("ask for the download of VNF package %s: %w", id, err)
 	}
 	return nil
 }
@@ -136,7 +161,28 @@ func (w *onboardingWorker) Work(ctx context.Context, job *river.Job[onboardingJo
 	return w.processor.Process(ctx, job.Args.PackageID)
 }
 
-// lockedPause is how long the onboarding of a package waits that is locked.
+// downloadWorker fetches the content of packages.
+type downloadWorker struct {
+	river.WorkerDefaults[downloadJob]
+	processor PackageProcessor
+}
+
+// Timeout implements [river.Worker].
+func (*downloadWorker) Timeout(*river.Job[downloadJob]) time.Duration { return downloadTimeout }
+
+// NextRetry implements [river.Worker].
+func (*downloadWorker) NextRetry(*river.Job[downloadJob]) time.Time { return soon() }
+
+// Work implements [river.Worker].
+func (w *downloadWorker) Work(ctx context.Context, job *river.Job[downloadJob]) error {
+	err := w.processor.Fetch(ctx, job.Args.PackageID)
+	if errors.Is(err, errLocked) {
+		return river.JobSnooze(lockedPause)
+	}
+	return err
+}
+
+// lockedPause is how long work at a package waits that is locked.
 const lockedPause = 500 * time.Millisecond
 
 // soon is when a job is tried again that the database has failed.
@@ -165,6 +211,7 @@ func NewWorkers(store *Store, runner OperationRunner, processor PackageProcessor
 	workers := river.NewWorkers()
 	river.AddWorker(workers, &operationWorker{runner: runner})
 	river.AddWorker(workers, &onboardingWorker{store: store, processor: processor})
+	river.AddWorker(workers, &downloadWorker{processor: processor})
 	client, err := river.NewClient(riverpgxv5.New(store.pool), &river.Config{
 		Schema:  riverSchema,
 		Workers: workers,
@@ -172,6 +219,7 @@ func NewWorkers(store *Store, runner OperationRunner, processor PackageProcessor
 		Queues: map[string]river.QueueConfig{
 			operationQueue:  {MaxWorkers: config.MaxWorkers, FetchCooldown: fetchCooldown, FetchPollInterval: fetchPollInterval},
 			onboardingQueue: {MaxWorkers: maxOnboardings, FetchCooldown: fetchCooldown, FetchPollInterval: fetchPollInterval},
+			downloadQueue:   {MaxWorkers: maxDownloads, FetchCooldown: fetchCooldown, FetchPollInterval: fetchPollInterval},
 		},
 		ErrorHandler: &errorHandler{config.Logger},
 		// The rescue of a job waits for the timeout of its kind, too.

@@ -192,7 +192,7 @@ func writePackage(ctx context.Context, tx pgx.Tx, pkg *vnfpkg.Package) error {
 	const update = `
 		UPDATE vnf_packages SET updated_at = now(), onboarding_state = @onboarding, operational_state = @operational,
 			user_defined_data = @data, failure = @failure, vnfd_id = @vnfd_id, description = @description, software_images = @images,
-			artifacts = @artifacts, vnfd = @vnfd
+			artifacts = @artifacts, vnfd = @vnfd, source = CASE WHEN @onboarding = 'UPLOADING' THEN source END
 		WHERE id = @id RETURNING updated_at`
 	err := tx.QueryRow(ctx, update, args).Scan(&pkg.UpdatedAt)
 	if violated(err, "vnf_packages_vnfd") {

@@ -8,6 +8,7 @@ import (
 
 	"github.com/google/uuid"
 	"github.com/jackc/pgx/v5"
+	"github.com/riverqueue/river"
 
 	"vnfm/vnfpkg"
 )
@@ -19,7 +20,7 @@ func (w *Workers) sweep(ctx context.Context) {
 	defer ticker.Stop()
 	for {
 		for _, look := range []func(context.Context) error{
-			w.store.resumeOperations, w.store.resumeOnboardings, w.store.abandonUploads,
+			w.store.resumeOperations, w.store.resumeDownloads, w.store.resumeOnboardings, w.store.abandonUploads,
 		} {
 			looking, cancel := context.WithTimeout(ctx, sweepTime)
 			if err := look(looking); err != nil && ctx.Err() == nil {
@@ -67,33 +68,54 @@ func (s *Store) resumeOperations(ctx context.Context) error {
 	})
 }
 
+// These statements find packages with lost work, of all or of one.
+const (
+	lostPackage = ` AND (@only::uuid IS NULL OR p.id = @only) LIMIT @limit`
+	noJobWaits  = ` AND p.updated_at < now() - @age::interval
+			AND NOT EXISTS (SELECT FROM river.river_job j
+				WHERE j.kind = @kind AND j.state IN ('available', 'pending', 'scheduled', 'retryable')
+					AND j.args ->> 'packageId' = p.id::text)` + lostPackage
+)
+
+// resumeDownloads asks for the download of every package that nobody fetches.
+func (s *Store) resumeDownloads(ctx context.Context) error {
+	const find = `
+		SELECT p.id FROM vnf_packages p
+		WHERE p.source IS NOT NULL` + noJobWaits
+	return s.resumePackages(ctx, find, downloadJob{}, s.enqueueDownload)
+}
+
 // resumeOnboardings asks for the processing of every package that nobody processes.
 func (s *Store) resumeOnboardings(ctx context.Context) error {
 	const find = `
 		SELECT p.id FROM vnf_packages p
-		WHERE p.onboarding_state = 'PROCESSING' AND p.updated_at < now() - @age::interval
-			AND NOT EXISTS (SELECT FROM river.river_job j
-				WHERE j.kind = @kind AND j.state IN ('available', 'pending', 'scheduled', 'retryable')
-					AND j.args ->> 'packageId' = p.id::text)
-		LIMIT @limit`
-	return s.eachUnlocked(ctx, find, pgx.NamedArgs{"kind": onboardingJob{}.Kind(), "limit": sweepLimit, "age": firstLease},
-		func(id uuid.UUID) error {
-			return s.InTx(ctx, func(tx pgx.Tx) error { return s.enqueueOnboarding(ctx, tx, id) })
-		})
+		WHERE p.onboarding_state = 'PROCESSING'` + noJobWaits
+	return s.resumePackages(ctx, find, onboardingJob{}, s.enqueueOnboarding)
+}
+
+func (s *Store) resumePackages(
+	ctx context.Context, find string, job river.JobArgs, enqueue func(context.Context, pgx.Tx, uuid.UUID) error,
+) error {
+	return s.eachUnlocked(ctx, find, pgx.NamedArgs{"kind": job.Kind(), "age": firstLease}, func(id uuid.UUID) error {
+		return s.InTx(ctx, func(tx pgx.Tx) error { return enqueue(ctx, tx, id) })
+	})
 }
 
 // abandonUploads returns every package to CREATED whose upload has died with its process.
 func (s *Store) abandonUploads(ctx context.Context) error {
-	const find = `SELECT id FROM vnf_packages WHERE onboarding_state = 'UPLOADING' LIMIT @limit`
-	return s.eachUnlocked(ctx, find, pgx.NamedArgs{"limit": sweepLimit}, func(id uuid.UUID) error {
+	const find = `
+		SELECT p.id FROM vnf_packages p
+		WHERE p.onboarding_state = 'UPLOADING' AND p.source IS NULL` + lostPackage
+	return s.eachUnlocked(ctx, find, pgx.NamedArgs{}, func(id uuid.UUID) error {
 		return s.abandonUpload(ctx, id, &vnfpkg.Failure{
 			Title: "Upload failed", Status: http.StatusInternalServerError, Detail: "the upload was interrupted: upload the package again",
 		})
 	})
 }
 
-// eachUnlocked calls fn for the packages that a query finds, as far as no upload or onboarding of them is alive.
+// eachUnlocked calls fn for the packages that a query finds, as far as nobody is at work at them, and locks them meanwhile.
 func (s *Store) eachUnlocked(ctx context.Context, query string, args pgx.NamedArgs, fn func(uuid.UUID) error) error {
+	args["only"], args["limit"] = nil, sweepLimit
 	ids, err := collectIDs(ctx, s.pool, query, args)
 	if err != nil {
 		return fmt.Errorf("find lost packages: %w", err)
@@ -106,7 +128,12 @@ func (s *Store) eachUnlocked(ctx context.Context, query string, args pgx.NamedAr
 		if !ok {
 			continue
 		}
-		err = fn(id)
+		// Before it was locked the work may have ended, and other work begun.
+		args["only"] = id
+		still, err := collectIDs(ctx, s.pool, query, args)
+		if err == nil && len(still) > 0 {
+			err = fn(id)
+		}
 		unlockPackage(ctx, connection, id)
 		if err != nil {
 			return err

@@ -34,6 +34,12 @@ type ContentStore interface {
 	// bytes ([ErrTooLarge]), and moves the package to PROCESSING, asking for a run of [Registry.Process], in one transaction.
 	// On any failure, the death of the process included, the package comes back to CREATED with a Failure and no content.
 	WriteContent(ctx context.Context, id uuid.UUID, body io.Reader, limit int64) error
+	// RequestContent moves a package from CREATED to UPLOADING (else *[Conflict]) and asks for a run of [Registry.Fetch] in one
+	// transaction. The source is kept, sealed, as long as the package is UPLOADING.
+	RequestContent(ctx context.Context, id uuid.UUID, source *Source) error
+	// FetchContent is WriteContent for a package whose content was requested: fetch opens it. A package of which no content was requested
+	// is left alone. An error means that the work could not be done now and has to be tried again.
+	FetchContent(ctx context.Context, id uuid.UUID, fetch func(*Source) (io.ReadCloser, error), limit int64) error
 	// OpenContent opens the stored content for reading at any offset. Close must be called.
 	OpenContent(ctx context.Context, id uuid.UUID) (ContentReader, error)
 	// WriteCSAR keeps the CSAR that is compressed in the content of a package, since it is read at any offset; it goes with the content.
@@ -65,21 +71,25 @@ type Cursor struct {
 
 // Registry is the VNF package management interface: packages and their way from CREATED to ONBOARDED.
 type Registry struct {
-	store   Store
-	content ContentStore
-	limits  Limits
-	trust   Trust
-	check   func(*Description) error
+	store     Store
+	content   ContentStore
+	limits    Limits
+	trust     Trust
+	downloads Downloads
+	check     func(*Description) error
 }
 
 // NewRegistry returns a registry on a store. check, if not nil, may refuse a package at onboarding for reasons outside of
 // this package, such as a management driver that does not exist.
 func NewRegistry(store Store, content ContentStore, limits Limits, check func(*Description) error) *Registry {
-	return &Registry{store: store, content: content, limits: limits, check: check}
+	return &Registry{store: store, content: content, limits: limits, downloads: Downloads{}.withDefaults(), check: check}
 }
 
 // Trust says whose packages are accepted from now on; without it, the zero value holds. It must be called before the registry is used.
 func (r *Registry) Trust(trust Trust) { r.trust = trust }
+
+// Downloads says how content is fetched from now on. It must be called before the registry is used.
+func (r *Registry) Downloads(how Downloads) { r.downloads = how.withDefaults() }
 
 // Create makes a package resource without content.
 func (r *Registry) Create(ctx context.Context, userDefinedData map[string]any) (*Package, error) {
@@ -177,6 +187,20 @@ func (r *Registry) Delete(ctx context.Context, id uuid.UUID) error {
 // [ErrTooLarge] beyond the limit.
 func (r *Registry) Upload(ctx context.Context, id uuid.UUID, body io.Reader) error {
 	return r.content.WriteContent(ctx, id, body, r.limits.ArchiveBytes)
+}
+
+// UploadFrom asks for the content of a package that is CREATED to be fetched from elsewhere, which starts its onboarding. *[Conflict] in
+// another state.
+func (r *Registry) UploadFrom(ctx context.Context, id uuid.UUID, source *Source) error {
+	return r.content.RequestContent(ctx, id, source)
+}
+
+// Fetch fetches the content of a package for which [Registry.UploadFrom] was called; the package becomes PROCESSING, or CREATED with a
+// Failure. An error means that the work could not be done now and has to be tried again.
+func (r *Registry) Fetch(ctx context.Context, id uuid.UUID) error {
+	return r.content.FetchContent(ctx, id, func(source *Source) (io.ReadCloser, error) {
+		return newDownload(ctx, r.downloads, source, r.limits.ArchiveBytes)
+	}, r.limits.ArchiveBytes)
 }
 
 // Process onboards a package that is PROCESSING: it reads and checks the CSAR and makes the package ONBOARDED and ENABLED, or

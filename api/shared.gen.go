@@ -104,6 +104,9 @@ type NextpageOpaqueMarker = string
 // SubscriptionID defines model for SubscriptionId.
 type SubscriptionID = string
 
+// BadGateway Why a request was not carried out (SOL013 6.3, RFC 7807).
+type BadGateway = ProblemDetails
+
 // BadRequest Why a request was not carried out (SOL013 6.3, RFC 7807).
 type BadRequest = ProblemDetails
 

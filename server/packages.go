@@ -1,10 +1,13 @@
 package server
 
 import (
+	"bytes"
 	"encoding/json"
 	"errors"
+	"io"
 	"net/http"
 	"net/url"
+	"slices"
 	"strconv"
 	"strings"
 	"unicode/utf8"
@@ -303,12 +306,51 @@ func (s *Server) readArtifact(c echo.Context) error {
 	if err != nil {
 		return err
 	}
+	name = strings.TrimPrefix(name, "/")
+	if artifact, ok := externalArtifact(pkg, name); ok {
+		return s.serveExternal(c, artifact)
+	}
 	csar, err := s.config.Packages.OnboardedCSAR(c.Request().Context(), pkg)
 	if err != nil {
 		return namingPackage(err, pkg.ID)
 	}
 	defer csar.Close()
-	return s.serveFile(c, csar, strings.TrimPrefix(name, "/"), "")
+	return s.serveFile(c, csar, name, "")
+}
+
+// externalArtifact finds an artifact that is not in the package by its URL, which loses a slash on its way if it is not escaped.
+func externalArtifact(pkg *vnfpkg.Package, name string) (vnfpkg.Artifact, bool) {
+	if pkg.Description == nil {
+		return vnfpkg.Artifact{}, false
+	}
+	at := slices.IndexFunc(pkg.Description.Artifacts, func(a vnfpkg.Artifact) bool {
+		return a.Unchecked && (a.Path == name || strings.Replace(a.Path, "://", ":/", 1) == name)
+	})
+	if at < 0 {
+		return vnfpkg.Artifact{}, false
+	}
+	return pkg.Description.Artifacts[at], true
+}
+
+// serveExternal fetches an artifact for the client. One that turns out not to be what the package says is never answered as a whole: it is
+// refused if it is small, and the connection is cut if not.
+func (s *Server) serveExternal(c echo.Context, artifact vnfpkg.Artifact) error {
+	content, err := s.config.Packages.OpenExternal(c.Request().Context(), artifact)
+	if err != nil {
+		return err
+	}
+	defer content.Close()
+	const small = 1 << 20
+	first, err := io.ReadAll(io.LimitReader(content, small))
+	if err != nil {
+		return err
+	}
+	header := c.Response().Header()
+	header.Set(echo.HeaderXContentTypeOptions, "nosniff")
+	header.Set("Accept-Ranges", "none")
+	header.Set(echo.HeaderContentType, echo.MIMEOctetStream)
+	_, err = io.Copy(c.Response(), io.MultiReader(bytes.NewReader(first), content))
+	return err
 }
 
 // serveFile answers with a file of a package; mediaType "" is that of the file's name.

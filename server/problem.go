@@ -66,6 +66,7 @@ func (s *Server) describe(err error, c echo.Context) (status int, detail string)
 		rejected      *lcm.Rejected
 		pkgConflict   *vnfpkg.Conflict
 		pkgInvalid    *vnfpkg.Invalid
+		download      *vnfpkg.DownloadError
 		tooLarge      *http.MaxBytesError
 	)
 	switch {
@@ -89,6 +90,8 @@ func (s *Server) describe(err error, c echo.Context) (status int, detail string)
 		return http.StatusConflict, pkgConflict.Error()
 	case errors.As(err, &pkgInvalid):
 		return http.StatusBadRequest, pkgInvalid.Error()
+	case errors.As(err, &download):
+		return download.Status, download.Error()
 	case errors.As(err, &unavailable):
 		return http.StatusServiceUnavailable, unavailable.Error()
 	case errors.As(err, &rejected):

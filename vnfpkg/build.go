@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"maps"
 	"os"
 	"path"
 	"path/filepath"
@@ -109,7 +110,7 @@ func (b *builder) hashList(ctx context.Context) (string, []byte, error) {
 	if err != nil {
 		return "", nil, err
 	}
-	head, contentTypes, err := b.listHead(name)
+	head, artifacts, err := b.listHead(name)
 	if err != nil {
 		return "", nil, err
 	}
@@ -126,16 +127,27 @@ func (b *builder) hashList(ctx context.Context) (string, []byte, error) {
 		if err != nil {
 			return "", nil, err
 		}
-		if list.Len() > 0 {
-			list.WriteString("\n")
+		writeArtifact(list, key, file, artifacts[file].first("Content-Type"), "SHA-256", sum)
+	}
+	for _, url := range slices.Sorted(maps.Keys(artifacts)) {
+		if external := artifacts[url]; isURL(url) {
+			writeArtifact(list, key, url, external.first("Content-Type"), external.first("Algorithm"), external.first("Hash"))
 		}
-		fmt.Fprintf(list, "%s: %s\n", key, file)
-		if contentType := contentTypes[file]; contentType != "" {
-			fmt.Fprintf(list, "Content-Type: %s\n", contentType)
-		}
-		fmt.Fprintf(list, "Algorithm: SHA-256\nHash: %s\n", sum)
 	}
 	return name, list.Bytes(), nil
+}
+
+func writeArtifact(list *bytes.Buffer, key, name, contentType, algorithm, sum string) {
+	if list.Len() > 0 {
+		list.WriteString("\n")
+	}
+	fmt.Fprintf(list, "%s: %s\n", key, name)
+	if contentType != "" {
+		fmt.Fprintf(list, "Content-Type: %s\n", contentType)
+	}
+	if algorithm != "" {
+		fmt.Fprintf(list, "Algorithm: %s\nHash: %s\n", algorithm, sum)
+	}
 }
 
 // listName chooses between TOSCA.meta and the manifest.
@@ -169,8 +181,8 @@ func (b *builder) blocks(name string) ([]block, error) {
 	return parseBlocks(name, data)
 }
 
-// listHead returns the lines before the first artifact, and the content types that the artifacts were given.
-func (b *builder) listHead(name string) (string, map[string]string, error) {
+// listHead returns the lines before the first artifact, and the artifacts by their names.
+func (b *builder) listHead(name string) (string, map[string]block, error) {
 	data, err := fs.ReadFile(b.root, name)
 	if errors.Is(err, fs.ErrNotExist) {
 		return "", nil, nil
@@ -186,21 +198,24 @@ func (b *builder) listHead(name string) (string, map[string]string, error) {
 		return "", nil, err
 	}
 	headLines := bytes.Count(data, []byte("\n")) + 1
-	contentTypes := map[string]string{}
+	artifacts := map[string]block{}
 	for _, artifact := range blocks {
 		file := artifact.first("Source", "Name")
 		if file == "" {
 			continue
 		}
 		headLines = min(headLines, artifact.line-1)
-		contentTypes[path.Clean(file)] = artifact.first("Content-Type")
+		if !isURL(file) {
+			file = path.Clean(file)
+		}
+		artifacts[file] = artifact
 	}
 	lines := strings.Split(strings.ReplaceAll(string(data), "\r\n", "\n"), "\n")
 	head := strings.TrimRight(strings.Join(lines[:min(headLines, len(lines))], "\n"), "\n")
 	if head != "" {
 		head += "\n"
 	}
-	return head, contentTypes, nil
+	return head, artifacts, nil
 }
 
 func (b *builder) hash(ctx context.Context, name string) (string, error) {

@@ -11,6 +11,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"testing/fstest"
@@ -118,6 +119,17 @@ func TestBuildOfABuiltTreeChangesNothing(t *testing.T) {
 		if !bytes.Equal(first, build(t, unpacked)) {
 			t.Errorf("%s: built again it differs", name)
 		}
+	}
+}
+
+func TestBuildKeepsArtifactsThatAreElsewhere(t *testing.T) {
+	t.Parallel()
+	files := tree(t, "registry")
+	files["registry.mf"].Data = append(files["registry.mf"].Data, "\nSource: https://example.com/driver.tgz\nAlgorithm: SHA-512\nHash: 00\n"...)
+	artifacts := describe(t, build(t, files)).Artifacts
+	want := vnfpkg.Artifact{Path: "https://example.com/driver.tgz", Checksum: vnfpkg.Checksum{Algorithm: "SHA-512", Hash: "00"}, Unchecked: true}
+	if !slices.Contains(artifacts, want) {
+		t.Errorf("artifacts %+v lack %+v", artifacts, want)
 	}
 }
 

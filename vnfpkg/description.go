@@ -33,7 +33,7 @@ type Artifact struct {
 	Path     string   `json:"artifactPath"` // in the CSAR, or a URL
 	Checksum Checksum `json:"checksum"`     // algorithm in capitals: SHA-256
 
-	// Unchecked is set for an artifact that is not in the CSAR but at a URL, which is never fetched.
+	// Unchecked is set for an artifact that is not in the CSAR but at a URL, which is not fetched at onboarding.
 	Unchecked bool `json:"unchecked,omitempty"`
 }
 

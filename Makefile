@@ -25,7 +25,7 @@ e2e: postgres
 	e2e/run
 
 bench: postgres
-	go test -run "^$$$$" -bench . -benchtime 1x -timeout 30m . ./store
+	go test -run "^$$$$" -bench . -benchtime 1x -timeout 30m . ./store ./lcm/notify
 
 lint: $(GOLANGCI_LINT)
 	$(GOLANGCI_LINT) run ./...

@@ -278,7 +278,7 @@ func (c *demoCommand) Run(ctx context.Context) (err error) {
 		return err
 	}
 	serve.Listen, serve.DatabaseURL, serve.DataDir, serve.SecretKeyFile = c.Listen, "", dir, ""
-	serve.Grant = grant.Options{} // nobody is asked
+	serve.Grant, serve.NFVOPackages = grant.Options{}, vnfpkg.NFVOOptions{} // nobody is asked
 	fmt.Println("start       PostgreSQL, the VNF manager and a simulated OpenStack")
 	return serve.serve(ctx, logger, func(ctx context.Context, vims *lcm.VimRegistry) error {
 		if err := registerSim(ctx, vims, cloud); err != nil {

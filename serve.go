@@ -32,18 +32,19 @@ type serveFlags struct {
 	logFlags
 	simFlags
 	vnfpkg.TrustOptions
-	Listen          string            `default:"127.0.0.1:9890" env:"VNFM_LISTEN" help:"Address of the API, a loopback address. Default: 127.0.0.1:9890."`
-	Workers         int               `default:"200" env:"VNFM_WORKERS" help:"Operations that this process carries out at once. Default: 200."`
-	MaxPackageBytes int64             `default:"17179869184" env:"VNFM_MAX_PACKAGE_BYTES" help:"Largest VNF package, in bytes. Default: 17179869184 (16 GiB)."`
-	PageSize        int               `default:"100" env:"VNFM_PAGE_SIZE" help:"Elements of a list in one answer. Default: 100."`
-	VimTimeout      time.Duration     `default:"30s" env:"VNFM_VIM_TIMEOUT" help:"Time in which a VIM has to answer one call. Default: 30s."`
-	VimPatience     time.Duration     `default:"5m" env:"VNFM_VIM_PATIENCE" help:"Time that a VIM, or the NFVO, may be out of reach before an operation fails. Default: 5m."`
-	MgmtDriver      map[string]string `name:"mgmt-driver" env:"VNFM_MGMT_DRIVERS" mapsep:"," placeholder:"NAME=PROGRAM" help:"Management driver of that name as a program of its own, see docs/management-drivers.md; may be repeated, or given as a list with commas."`
-	StackTimeout    time.Duration     `default:"60m" env:"VNFM_STACK_TIMEOUT" help:"Time in which Heat has to make a stack. Default: 60m."`
-	APIRoot         string            `name:"api-root" env:"VNFM_API_ROOT" placeholder:"URL" help:"Address of this server as others see it, the beginning of the links in notifications. Default: http:// and the address of the API."`
-	Grant           grant.Options     `embed:"" prefix:"grant-"`
-	Callback        callbackFlags     `embed:"" prefix:"callback-" envprefix:"VNFM_CALLBACK_"`
-	Peers           peer.Policy       `embed:"" prefix:"peer-" envprefix:"VNFM_PEER_"`
+	Listen          string             `default:"127.0.0.1:9890" env:"VNFM_LISTEN" help:"Address of the API, a loopback address. Default: 127.0.0.1:9890."`
+	Workers         int                `default:"200" env:"VNFM_WORKERS" help:"Operations that this process carries out at once. Default: 200."`
+	MaxPackageBytes int64              `default:"17179869184" env:"VNFM_MAX_PACKAGE_BYTES" help:"Largest VNF package, in bytes. Default: 17179869184 (16 GiB)."`
+	PageSize        int                `default:"100" env:"VNFM_PAGE_SIZE" help:"Elements of a list in one answer. Default: 100."`
+	VimTimeout      time.Duration      `default:"30s" env:"VNFM_VIM_TIMEOUT" help:"Time in which a VIM has to answer one call. Default: 30s."`
+	VimPatience     time.Duration      `default:"5m" env:"VNFM_VIM_PATIENCE" help:"Time that a VIM, or the NFVO, may be out of reach before an operation fails. Default: 5m."`
+	MgmtDriver      map[string]string  `name:"mgmt-driver" env:"VNFM_MGMT_DRIVERS" mapsep:"," placeholder:"NAME=PROGRAM" help:"Management driver of that name as a program of its own, see docs/management-drivers.md; may be repeated, or given as a list with commas."`
+	StackTimeout    time.Duration      `default:"60m" env:"VNFM_STACK_TIMEOUT" help:"Time in which Heat has to make a stack. Default: 60m."`
+	APIRoot         string             `name:"api-root" env:"VNFM_API_ROOT" placeholder:"URL" help:"Address of this server as others see it, the beginning of the links in notifications. Default: http:// and the address of the API."`
+	Grant           grant.Options      `embed:"" prefix:"grant-"`
+	NFVOPackages    vnfpkg.NFVOOptions `embed:"" prefix:"nfvo-packages-"`
+	Callback        callbackFlags      `embed:"" prefix:"callback-" envprefix:"VNFM_CALLBACK_"`
+	Peers           peer.Policy        `embed:"" prefix:"peer-" envprefix:"VNFM_PEER_"`
 }
 
 // callbackFlags say how notifications are delivered.
@@ -84,15 +85,26 @@ func (c *serveCommand) Run(ctx context.Context) error {
 	return c.serve(ctx, logger, func(ctx context.Context, vims *lcm.VimRegistry) error { return registerSim(ctx, vims, cloud) })
 }
 
+// settings is what options name.
+type settings struct {
+	grants lcm.GrantSource
+	trust  vnfpkg.Trust
+	nfvo   *vnfpkg.NFVO
+}
+
 // settings reads what options name, so that mistakes in them show before anything is started.
-func (f *serveFlags) settings() (grants lcm.GrantSource, trust vnfpkg.Trust, err error) {
-	if err = requireLoopback("--listen", f.Listen); err == nil {
-		grants, err = f.Grant.Source()
+func (f *serveFlags) settings() (s settings, err error) {
+	if err := requireLoopback("--listen", f.Listen); err != nil {
+		return s, err
 	}
-	if err == nil {
-		trust, err = f.Trust()
+	if s.grants, err = f.Grant.Source(); err != nil {
+		return s, err
 	}
-	return grants, trust, err
+	if s.nfvo, err = f.NFVOPackages.NFVO(); err != nil {
+		return s, err
+	}
+	s.trust, err = f.Trust()
+	return s, err
 }
 
 // stopTime bounds how long a process that is told to stop takes.
@@ -100,7 +112,7 @@ const stopTime = 30 * time.Second
 
 // serve runs the server until ctx ends. ready, if not nil, is called once when it has started.
 func (f *serveFlags) serve(ctx context.Context, logger *slog.Logger, ready func(context.Context, *lcm.VimRegistry) error) (err error) {
-	grants, trust, err := f.settings()
+	with, err := f.settings()
 	if err != nil {
 		return err
 	}
@@ -119,13 +131,13 @@ func (f *serveFlags) serve(ctx context.Context, logger *slog.Logger, ready func(
 	limits := vnfpkg.DefaultLimits()
 	limits.ArchiveBytes = f.MaxPackageBytes
 	packages := vnfpkg.NewRegistry(db, db, limits, lcm.CheckDrivers(drivers))
-	packages.Trust(trust)
-	packages.Downloads(vnfpkg.Downloads{Policy: f.Peers})
+	packages.Trust(with.trust)
+	packages.Downloads(vnfpkg.Downloads{Policy: f.Peers, NFVO: with.nfvo})
 	vims := lcm.NewVimRegistry(db, driver)
 	manager := lcm.NewManager(db, db, packages, vims, driver, drivers)
 	engine := lcm.NewEngine(db, packages, vims, driver, drivers,
-		lcm.EngineConfig{Patience: f.VimPatience, Grants: grants, Logger: logger})
-	if grants != nil {
+		lcm.EngineConfig{Patience: f.VimPatience, Grants: with.grants, Logger: logger})
+	if with.grants != nil {
 		manager.ExpectGrants()
 	}
 	workers, err := store.NewWorkers(db.Store, engine, packages, store.WorkersConfig{MaxWorkers: f.Workers, Logger: logger})

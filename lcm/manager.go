@@ -3,6 +3,7 @@ package lcm
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"log/slog"
 
@@ -19,6 +20,8 @@ type PackageSource interface {
 	OpenCSAR(ctx context.Context, id uuid.UUID) (*vnfpkg.StoredCSAR, error)
 	// PackageOfVnfd returns the package with that VNFD; [vnfpkg.ErrNotFound] if there is none.
 	PackageOfVnfd(ctx context.Context, vnfdID string) (*vnfpkg.Package, error)
+	// Obtain sees to it that the package of a VNFD is there, from an NFVO if need be: [vnfpkg.ErrNotFound] or *[vnfpkg.Unobtainable].
+	Obtain(ctx context.Context, vnfdID string) error
 }
 
 // Manager is the VNF lifecycle management interface, SOL003 clause 5: it checks requests and records operations, which an
@@ -48,8 +51,8 @@ func NewManager(
 // ExpectGrants says that an NFVO grants operations, so that a request may leave open what the grant can say: the VIM and the networks.
 func (m *Manager) ExpectGrants() { m.granted = true }
 
-// CreateInstance makes a VNF instance identifier, SOL003 5.4.2.3.1. *[Unprocessable] if no package of the VNFD is onboarded and
-// enabled.
+// CreateInstance makes a VNF instance identifier, SOL003 5.4.2.3.1, having fetched the package from the NFVO if it has to.
+// *[Unprocessable] if no package of the VNFD is onboarded and enabled, *[vnfpkg.Unobtainable] if it may be there later.
 func (m *Manager) CreateInstance(ctx context.Context, request CreateRequest) (*VnfInstance, error) {
 	id := uuid.New()
 	instance := &VnfInstance{
@@ -63,10 +66,31 @@ func (m *Manager) CreateInstance(ctx context.Context, request CreateRequest) (*V
 	if instance.Name == "" {
 		instance.Name = defaultName(id)
 	}
-	if err := m.instances.CreateInstance(ctx, instance); err != nil {
+	err := m.instances.CreateInstance(ctx, instance)
+	var unknown *Unprocessable
+	if errors.As(err, &unknown) {
+		if err := m.obtain(ctx, request.VnfdID, unknown); err != nil {
+			return nil, err
+		}
+		err = m.instances.CreateInstance(ctx, instance)
+	}
+	if err != nil {
 		return nil, err
 	}
 	return instance, nil
+}
+
+// obtain sees to it that the package of a VNFD is there; unknown is the error if nobody has it.
+func (m *Manager) obtain(ctx context.Context, vnfdID string, unknown error) error {
+	err := m.packages.Obtain(ctx, vnfdID)
+	var unobtainable *vnfpkg.Unobtainable
+	switch {
+	case errors.Is(err, vnfpkg.ErrNotFound):
+		return unknown
+	case errors.As(err, &unobtainable) && !unobtainable.Temporary:
+		return &Unprocessable{Attribute: "/vnfdId", Detail: unobtainable.Detail}
+	}
+	return err
 }
 
 // defaultName is the name of an instance to which nobody has given one.

@@ -67,6 +67,7 @@ func (s *Server) describe(err error, c echo.Context) (status int, detail string)
 		pkgConflict   *vnfpkg.Conflict
 		pkgInvalid    *vnfpkg.Invalid
 		download      *vnfpkg.DownloadError
+		unobtainable  *vnfpkg.Unobtainable
 		tooLarge      *http.MaxBytesError
 	)
 	switch {
@@ -94,6 +95,8 @@ func (s *Server) describe(err error, c echo.Context) (status int, detail string)
 		return download.Status, download.Error()
 	case errors.As(err, &unavailable):
 		return http.StatusServiceUnavailable, unavailable.Error()
+	case errors.As(err, &unobtainable):
+		return http.StatusServiceUnavailable, unobtainable.Error()
 	case errors.As(err, &rejected):
 		return http.StatusBadRequest, rejected.Error()
 	case errors.As(err, &tooLarge), errors.Is(err, vnfpkg.ErrTooLarge):

@@ -20,6 +20,7 @@ type Downloads struct {
 	Policy   peer.Policy   // which addresses may be called
 	Patience time.Duration // with a server that sends nothing; default 1 minute
 	Pause    time.Duration // before a connection that was cut is made again, doubled each time; default 1 second
+	NFVO     *NFVO         // that has the packages which this server lacks; nil: none
 
 	client *http.Client // obeys the policy and takes redirects for answers
 }
@@ -54,6 +55,7 @@ var errSilent = errors.New("nothing came for a while")
 type download struct {
 	ctx     context.Context //nolint:containedctx // io.Reader has no other way to it
 	how     Downloads
+	client  *http.Client
 	login   peer.Login
 	address *url.URL
 	limit   int64
@@ -74,7 +76,11 @@ func newDownload(ctx context.Context, how Downloads, source *Source, limit int64
 	if err != nil {
 		return nil, fmt.Errorf("address of the content: %w", peer.Cause(err))
 	}
-	return &download{ctx: ctx, how: how, login: source.login(how), address: address, limit: limit, total: -1}, nil
+	client, login, err := source.access(how)
+	if err != nil {
+		return nil, err
+	}
+	return &download{ctx: ctx, how: how, client: client, login: login, address: address, limit: limit, total: -1}, nil
 }
 
 // Close implements [io.Closer].
@@ -216,7 +222,7 @@ func (d *download) ask(ctx context.Context, address *url.URL, login peer.Login) 
 		request.Header.Set("Range", fmt.Sprintf("bytes=%d-", d.offset))
 		request.Header.Set("If-Range", d.validator)
 	}
-	response, err := peer.Do(d.how.client, login, request)
+	response, err := peer.Do(d.client, login, request)
 	var denied *peer.DeniedError
 	var token *peer.TokenError
 	switch {

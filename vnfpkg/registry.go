@@ -93,17 +93,17 @@ func (r *Registry) Downloads(how Downloads) { r.downloads = how.withDefaults() }
 
 // Create makes a package resource without content.
 func (r *Registry) Create(ctx context.Context, userDefinedData map[string]any) (*Package, error) {
-	pkg := &Package{
-		ID:               uuid.New(),
-		OnboardingState:  Created,
-		OperationalState: Disabled,
-		UsageState:       NotInUse,
-		UserDefinedData:  userDefinedData,
-	}
+	pkg := newPackage(uuid.New(), userDefinedData)
 	if err := r.store.CreatePackage(ctx, pkg); err != nil {
 		return nil, err
 	}
 	return pkg, nil
+}
+
+func newPackage(id uuid.UUID, userDefinedData map[string]any) *Package {
+	return &Package{
+		ID: id, OnboardingState: Created, OperationalState: Disabled, UsageState: NotInUse, UserDefinedData: userDefinedData,
+	}
 }
 
 // Package returns one package, or [ErrNotFound].

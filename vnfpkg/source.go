@@ -1,7 +1,9 @@
 package vnfpkg
 
 import (
+	"errors"
 	"log/slog"
+	"net/http"
 
 	"vnfm/api/peer"
 )
@@ -13,6 +15,7 @@ type Source struct {
 	Username string                  `json:"username,omitempty"` // of HTTP Basic; "" = no login
 	Password string                  `json:"password,omitempty"`
 	OAuth2   *peer.ClientCredentials `json:"oauth2,omitempty"` // nil = no login
+	NFVO     bool                    `json:"nfvo,omitempty"`   // the NFVO has it: it is trusted, and its login is the operator's
 }
 
 // String implements [fmt.Stringer] and tells nothing.
@@ -21,13 +24,17 @@ func (*Source) String() string { return "***" }
 // LogValue implements [slog.LogValuer] and tells nothing.
 func (*Source) LogValue() slog.Value { return slog.StringValue("***") }
 
-// login is the login at the server.
-func (s *Source) login(d Downloads) peer.Login {
+// access is a client towards the server, and the login there.
+func (s *Source) access(d Downloads) (*http.Client, peer.Login, error) {
 	switch {
+	case s.NFVO && d.NFVO == nil:
+		return nil, nil, errors.New("no NFVO is configured any more")
+	case s.NFVO:
+		return d.NFVO.client, d.NFVO.login, nil
 	case s.OAuth2 != nil:
-		return peer.OAuth2(*s.OAuth2, d.client)
+		return d.client, peer.OAuth2(*s.OAuth2, d.client), nil
 	case s.Username != "":
-		return peer.Basic(s.Username, s.Password)
+		return d.client, peer.Basic(s.Username, s.Password), nil
 	}
-	return peer.Anonymous
+	return d.client, peer.Anonymous, nil
 }

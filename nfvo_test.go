@@ -5,13 +5,12 @@ import (
 	"net/http/httptest"
 	"net/http/httputil"
 	"net/url"
-	"os"
-	"path/filepath"
 	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
 
+	"vnfm/api/peer/peertest"
 	"vnfm/lcm/heat/heattest"
 	"vnfm/samples"
 )
@@ -54,7 +53,7 @@ func newNFVO(t *testing.T) *nfvo {
 func (n *nfvo) options(t *testing.T, url string) []string {
 	t.Helper()
 	return []string{"--nfvo-packages-url", url + "/vnfpkgm/v1/vnf_packages", "--nfvo-packages-username", "vnfm",
-		"--nfvo-packages-password-file", writeFile(t, "nfvo-geheim\n")}
+		"--nfvo-packages-password-file", peertest.File(t, "nfvo-geheim\n")}
 }
 
 func TestPackagesThatAnNFVOHas(t *testing.T) {
@@ -113,13 +112,4 @@ func TestPackageOfAnNFVOComesThroughTheDeathOfTheProcess(t *testing.T) {
 	close(n.release)
 	p = c.serve(n.options(t, n.URL)...)
 	p.expect(http.StatusCreated, "POST", "/vnflcm/v1/vnf_instances", map[string]any{"vnfdId": n.vnfdID}, nil)
-}
-
-func writeFile(t *testing.T, content string) string {
-	t.Helper()
-	path := filepath.Join(t.TempDir(), "file")
-	if err := os.WriteFile(path, []byte(content), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	return path
 }

@@ -7,14 +7,13 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"net/url"
-	"os"
-	"path/filepath"
 	"strings"
 	"sync/atomic"
 	"testing"
 	"time"
 
 	"vnfm/api/peer"
+	"vnfm/api/peer/peertest"
 	"vnfm/lcm"
 	"vnfm/lcm/grant"
 	"vnfm/lcm/grant/granttest"
@@ -30,15 +29,6 @@ func source(t *testing.T, options grant.Options) lcm.GrantSource {
 		t.Fatal(err)
 	}
 	return client
-}
-
-func file(t *testing.T, content string) string {
-	t.Helper()
-	path := filepath.Join(t.TempDir(), "file")
-	if err := os.WriteFile(path, []byte(content), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	return path
 }
 
 func request() *lcm.GrantRequest {
@@ -183,7 +173,7 @@ func TestBasic(t *testing.T) {
 		nfvo.ServeHTTP(w, r)
 	})
 	for password, granted := range map[string]bool{"streng geheim\n": true, "falsch": false} {
-		client := source(t, grant.Options{URL: address, Access: peer.Access{Username: "vnfm", PasswordFile: file(t, password)}})
+		client := source(t, grant.Options{URL: address, Access: peer.Access{Username: "vnfm", PasswordFile: peertest.File(t, password)}})
 		answer, err := client.Request(t.Context(), request())
 		if granted != (err == nil && answer.Grant != nil) || err != nil && strings.Contains(err.Error(), "falsch") {
 			t.Errorf("password %q: %+v, %v", password, answer, err)
@@ -215,7 +205,7 @@ func TestOAuth2(t *testing.T) {
 		}
 		nfvo.ServeHTTP(w, r)
 	})
-	options := grant.Options{URL: address, Access: peer.Access{TokenURL: tokens, ClientID: "client", ClientSecretFile: file(t, "geheim")}}
+	options := grant.Options{URL: address, Access: peer.Access{TokenURL: tokens, ClientID: "client", ClientSecretFile: peertest.File(t, "geheim")}}
 	client := source(t, options)
 	ask := func(tokens int32) {
 		t.Helper()
@@ -232,7 +222,7 @@ func TestOAuth2(t *testing.T) {
 		t.Errorf("tokens that are never accepted: %v", err)
 	}
 
-	options.ClientSecretFile = file(t, "falsch")
+	options.ClientSecretFile = peertest.File(t, "falsch")
 	_, err := source(t, options).Request(t.Context(), request())
 	if !errors.As(err, new(*lcm.Failure)) || !strings.Contains(err.Error(), "invalid_client") || strings.Contains(err.Error(), "falsch") {
 		t.Errorf("wrong secret: %v", err)

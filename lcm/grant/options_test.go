@@ -1,59 +1,29 @@
 package grant_test
 
 import (
-	"crypto/ecdsa"
-	"crypto/elliptic"
-	"crypto/rand"
 	"crypto/tls"
-	"crypto/x509"
-	"crypto/x509/pkix"
 	"encoding/pem"
 	"errors"
-	"math/big"
 	"net/http/httptest"
 	"strings"
 	"testing"
 	"time"
 
 	"vnfm/api/peer"
+	"vnfm/api/peer/peertest"
 	"vnfm/lcm"
 	"vnfm/lcm/grant"
 	"vnfm/lcm/grant/granttest"
 )
 
-// clientCertificate is a certificate and its key as files, and an authority that knows it.
-func clientCertificate(t *testing.T) (certFile, keyFile string, authority *x509.CertPool) {
-	t.Helper()
-	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
-	if err != nil {
-		t.Fatal(err)
-	}
-	template := &x509.Certificate{
-		SerialNumber: big.NewInt(1), Subject: pkix.Name{CommonName: "vnfm"}, NotAfter: time.Now().Add(time.Hour),
-		ExtKeyUsage: []x509.ExtKeyUsage{x509.ExtKeyUsageClientAuth},
-	}
-	der, err := x509.CreateCertificate(rand.Reader, template, template, key.Public(), key)
-	if err != nil {
-		t.Fatal(err)
-	}
-	encodedKey, err := x509.MarshalPKCS8PrivateKey(key)
-	if err != nil {
-		t.Fatal(err)
-	}
-	certificate := pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: der})
-	authority = x509.NewCertPool()
-	authority.AppendCertsFromPEM(certificate)
-	return file(t, string(certificate)), file(t, string(pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY", Bytes: encodedKey}))), authority
-}
-
 func TestTLS(t *testing.T) {
 	t.Parallel()
-	certFile, keyFile, authority := clientCertificate(t)
+	certFile, keyFile, authority := peertest.Certificate(t)
 	server := httptest.NewUnstartedServer(granttest.New(t))
 	server.TLS = &tls.Config{ClientAuth: tls.RequireAndVerifyClientCert, ClientCAs: authority}
 	server.StartTLS()
 	t.Cleanup(server.Close)
-	caFile := file(t, string(pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: server.Certificate().Raw})))
+	caFile := peertest.File(t, string(pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: server.Certificate().Raw})))
 	for name, row := range map[string]struct {
 		options grant.Options
 		granted bool
@@ -74,7 +44,7 @@ func TestTLS(t *testing.T) {
 func TestWrongOptionsAreNamed(t *testing.T) {
 	t.Parallel()
 	const nfvo = "https://nfvo/grant/v1/grants"
-	text, empty := file(t, "text"), file(t, "\n")
+	text, empty := peertest.File(t, "text"), peertest.File(t, "\n")
 	for _, row := range []struct {
 		options grant.Options
 		option  string

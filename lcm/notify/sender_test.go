@@ -3,7 +3,9 @@ package notify_test
 import (
 	"cmp"
 	"context"
+	"crypto/tls"
 	"encoding/json"
+	"encoding/pem"
 	"io"
 	"log/slog"
 	"net/http"
@@ -17,6 +19,7 @@ import (
 	"github.com/google/uuid"
 
 	"vnfm/api/peer"
+	"vnfm/api/peer/peertest"
 	"vnfm/lcm"
 	"vnfm/lcm/notify"
 	"vnfm/store/storetest"
@@ -367,6 +370,29 @@ func TestConsumersAreAuthenticatedTo(t *testing.T) {
 	if tokens != 2 {
 		t.Errorf("%d tokens were asked for, want one and another in place of the one that was refused", tokens)
 	}
+}
+
+func TestConsumerKnowsUsByACertificate(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	certFile, keyFile, authority := peertest.Certificate(t)
+	c := &consumer{}
+	c.Server = httptest.NewUnstartedServer(http.HandlerFunc(c.take))
+	c.TLS = &tls.Config{ClientAuth: tls.RequireAndVerifyClientCert, ClientCAs: authority}
+	c.StartTLS()
+	t.Cleanup(c.Close)
+	files := peer.TLSFiles{CertFile: certFile, KeyFile: keyFile,
+		CAFile: peertest.File(t, string(pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: c.Certificate().Raw})))}
+	security, err := files.Config("--callback-")
+	if err != nil {
+		t.Fatal(err)
+	}
+	b.subscribe(c.URL, func(s *notify.Subscription) {
+		s.Authentication = &notify.Authentication{AuthType: []notify.AuthType{notify.AuthTLS}}
+	})
+	b.sender(notify.SenderConfig{Client: peer.Policy{}.Client(security, notify.CallTime)})
+	b.create()
+	c.await(t, 1)
 }
 
 func TestDeletedSubscriptionGetsNothingMore(t *testing.T) {

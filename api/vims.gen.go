@@ -51,7 +51,7 @@ type UpdateVimRequest struct {
 type Vim struct {
 	AuthCred map[string]interface{} `json:"auth_cred"`
 
-	// AuthURL The address of Keystone.
+	// AuthURL The address of Keystone, or of the Kubernetes API.
 	AuthURL     string                 `json:"auth_url"`
 	CreatedAt   time.Time              `json:"created_at"`
 	Description string                 `json:"description"`

@@ -69,7 +69,7 @@ func NewEngine(
 	return &Engine{
 		store:  store,
 		vims:   vims,
-		hooks:  &hooks{packages: packages, drivers: drivers, infra: driver, keys: store, log: config.Logger},
+		hooks:  &hooks{packages: packages, drivers: drivers, infra: driver, keys: store, vims: vims, ownVims: store, log: config.Logger},
 		config: config,
 		plans: map[OperationType]func(context.Context, *Run) (plan, error){
 			OpInstantiate:   always(instantiation(planner)),

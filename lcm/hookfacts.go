@@ -8,6 +8,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"vnfm/mgmtdriver"
+	"vnfm/vnfpkg"
 )
 
 // Names of the steps that read what drivers are told.
@@ -29,8 +30,22 @@ type sight struct {
 	ports                         []mgmtdriver.Port
 }
 
-func (s *sight) show(call *mgmtdriver.Call) {
+func (s *sight) show(call *mgmtdriver.Call, flavour *vnfpkg.Flavour) {
 	call.Before, call.After, call.Removed, call.Added, call.Ports = s.before, s.after, s.removed, s.added, s.ports
+	for _, list := range [][]mgmtdriver.Vnfc{s.before, s.after, s.removed, s.added} {
+		for i := range list {
+			list[i].AspectID = aspectOf(flavour, list[i].VduID)
+		}
+	}
+}
+
+// aspectOf is the scaling aspect of a VDU, "" if it has none.
+func aspectOf(flavour *vnfpkg.Flavour, vdu string) string {
+	i := slices.IndexFunc(flavour.AspectDeltas, func(d vnfpkg.AspectDelta) bool { return d.Vdu == vdu })
+	if i < 0 {
+		return ""
+	}
+	return flavour.AspectDeltas[i].Aspect
 }
 
 // idle reports whether a hook of scaling has nobody to be called for.
@@ -203,7 +218,8 @@ func described(info *InstantiatedVnfInfo) []mgmtdriver.Vnfc {
 	}
 	var found []mgmtdriver.Vnfc
 	for _, vnfc := range info.VnfcResourceInfo {
-		one := mgmtdriver.Vnfc{ID: vnfc.ID, VduID: vnfc.VduID, ServerID: vnfc.ComputeResource.ResourceID, StackID: stackOf(vnfc)}
+		one := mgmtdriver.Vnfc{ID: vnfc.ID, VduID: vnfc.VduID, ServerID: vnfc.ComputeResource.ResourceID, StackID: stackOf(vnfc),
+			GrantedZone: vnfc.ZoneID}
 		for _, storage := range info.VirtualStorageResourceInfo {
 			if slices.Contains(vnfc.StorageResourceIDs, storage.ID) {
 				one.Volumes = append(one.Volumes, mgmtdriver.Volume{Name: storage.VirtualStorageDescID, ID: storage.StorageResource.ResourceID})
@@ -214,7 +230,11 @@ func described(info *InstantiatedVnfInfo) []mgmtdriver.Vnfc {
 	return found
 }
 
-const typeFloatingIP = "OS::Neutron::FloatingIP"
+// Types of resources that are read for drivers alone.
+const (
+	typeFloatingIP  = "OS::Neutron::FloatingIP"
+	typeServerGroup = "OS::Nova::ServerGroup"
+)
 
 // readTogether is how many resources are asked for at the same time.
 const readTogether = 8
@@ -234,7 +254,7 @@ func (h *hooks) read(ctx context.Context, run *Run, info *InstantiatedVnfInfo) (
 		return nil, err
 	}
 	resources = slices.DeleteFunc(resources, func(r Resource) bool {
-		return r.PhysicalID == "" || (r.Type != typeServer && r.Type != typePort && r.Type != typeFloatingIP)
+		return r.PhysicalID == "" || !slices.Contains([]string{typeServer, typePort, typeFloatingIP, typeServerGroup}, r.Type)
 	})
 	attributes := make([]map[string]any, len(resources))
 	group, reading := errgroup.WithContext(ctx)
@@ -248,23 +268,47 @@ func (h *hooks) read(ctx context.Context, run *Run, info *InstantiatedVnfInfo) (
 	if err := group.Wait(); err != nil {
 		return nil, err
 	}
+	apart := map[any]bool{}
 	for i, resource := range resources {
-		found.add(run, info, resource, attributes[i])
+		if resource.Type == typeServerGroup {
+			apart[resource.PhysicalID] = keepsApart(attributes[i])
+		}
+	}
+	for i, resource := range resources {
+		switch resource.Type {
+		case typeServer:
+			found.describe(resource, attributes[i], apart)
+		case typePort, typeFloatingIP:
+			found.add(run, info, resource, attributes[i])
+		}
 	}
 	return found, nil
 }
 
-// add gives a resource to the VNFC that it belongs to: in a stack inside the VNF's all of it is one VNFC, in the VNF's own stack the
-// names of the connection points tell.
-func (v *vnfcs) add(run *Run, info *InstantiatedVnfInfo, resource Resource, attributes map[string]any) {
-	if resource.Type == typeServer {
-		for i := range v.Vnfcs {
-			if v.Vnfcs[i].ServerID == resource.PhysicalID {
-				v.Vnfcs[i].Zone, _ = attributes["OS-EXT-AZ:availability_zone"].(string)
-			}
-		}
+// keepsApart reports whether a server group keeps its members on different hosts. Nova tells a policy, or in older versions a list.
+func keepsApart(group map[string]any) bool {
+	policies, _ := group["policies"].([]any)
+	return slices.ContainsFunc(append(policies, group["policy"]), func(policy any) bool {
+		return policy == "anti-affinity" || policy == "soft-anti-affinity"
+	})
+}
+
+// describe tells what the VIM says of a server.
+func (v *vnfcs) describe(server Resource, attributes map[string]any, apart map[any]bool) {
+	i := slices.IndexFunc(v.Vnfcs, func(vnfc mgmtdriver.Vnfc) bool { return vnfc.ServerID == server.PhysicalID })
+	if i < 0 {
 		return
 	}
+	vnfc := &v.Vnfcs[i]
+	vnfc.Zone, _ = attributes["OS-EXT-AZ:availability_zone"].(string)
+	vnfc.Host, _ = attributes["OS-EXT-SRV-ATTR:host"].(string)
+	groups, _ := attributes["server_groups"].([]any)
+	vnfc.AntiAffinity = slices.ContainsFunc(groups, func(group any) bool { return apart[group] })
+}
+
+// add gives a port to the VNFC that it belongs to: in a stack inside the VNF's all of it is one VNFC, in the VNF's own stack the
+// names of the connection points tell.
+func (v *vnfcs) add(run *Run, info *InstantiatedVnfInfo, resource Resource, attributes map[string]any) {
 	port := mgmtdriver.Port{Name: resource.Name, ID: resource.PhysicalID, Floating: resource.Type == typeFloatingIP,
 		Addresses: addressesIn(attributes)}
 	for i, vnfc := range info.VnfcResourceInfo {

@@ -18,6 +18,8 @@ type hooks struct {
 	drivers  mgmtdriver.Drivers
 	infra    InfraDriver
 	keys     HostKeyStore // nil where requests are only checked
+	vims     *VimRegistry
+	ownVims  OwnVimStore // nil where nothing is done
 	log      *slog.Logger
 }
 
@@ -189,7 +191,7 @@ func (h *hooks) do(v visit, step mgmtdriver.Step) action {
 		if err != nil {
 			return Result{}, err
 		}
-		seen.show(call)
+		seen.show(call, v.flavour)
 		call.Log = call.Log.With("step", step.Name)
 		files := &packageFiles{source: h.packages, id: run.Instance.VnfPkgID}
 		defer files.close()
@@ -247,7 +249,7 @@ func (h *hooks) checkVisit(ctx context.Context, run *Run, v visit) error {
 		return err
 	}
 	known := &vnfcs{Vnfcs: described(run.Instance.InstantiatedVnfInfo), Going: going}
-	known.before().show(call)
+	known.before().show(call, v.flavour)
 	files := &packageFiles{source: h.packages, id: run.Instance.VnfPkgID}
 	defer files.close()
 	call.Package = files

@@ -44,7 +44,7 @@ func NewManager(
 		operations: operations,
 		packages:   packages,
 		planner:    &planner{packages: packages, vims: vims, driver: driver},
-		hooks:      &hooks{packages: packages, drivers: drivers, infra: driver, log: slog.Default()},
+		hooks:      &hooks{packages: packages, drivers: drivers, infra: driver, vims: vims, log: slog.Default()},
 	}
 }
 

@@ -81,7 +81,8 @@ func (p *planner) planChange(compute func(context.Context, *Run) (*change, error
 }
 
 // current is the deployment that the VNF has, former the one that it has had before the operation, target the one that it is to have.
-// All are the stack that there is now: that of a VNF healed as a whole is new.
+// All are the stack that there is now, in the VIM connections that there are now: the stack of a VNF healed as a whole is new, and drivers
+// add and remove connections.
 func current(run *Run) (*Deployment, error) { return run.Deployment, nil }
 
 func former(run *Run) (*Deployment, error) {
@@ -99,6 +100,7 @@ func planned(run *Run, choose func(*changePlan) *Deployment) (*Deployment, error
 	}
 	deployment := choose(&plan)
 	deployment.Vim, deployment.StackID = run.Deployment.Vim, run.Deployment.StackID
+	deployment.VimConnectionInfo = run.Deployment.VimConnectionInfo
 	return deployment, nil
 }
 

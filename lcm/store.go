@@ -59,6 +59,7 @@ type RunStore interface {
 	CommitRun(ctx context.Context, run *Run, commit Commit) error
 	ImageStore
 	HostKeyStore
+	OwnVimStore
 }
 
 // HostKeyStore keeps the SSH host keys by which management drivers know the hosts of VNF instances. When an operation is over, those of
@@ -69,6 +70,16 @@ type HostKeyStore interface {
 	// KeepHostKey keeps a key for the run's instance, unless the host is known already; it returns the one that is kept then.
 	// [ErrSuperseded] if a newer run exists.
 	KeepHostKey(ctx context.Context, run *Run, host mgmtdriver.Host, key string) (string, error)
+}
+
+// OwnVimStore keeps the VIMs that VNF instances are themselves, one for an instance at the most. Its methods return [ErrSuperseded]
+// when a newer run exists.
+type OwnVimStore interface {
+	// PutOwnVim stores the VIM that the run's instance is in place of the one that is stored. Its ID is that of the stored one, and else
+	// kept; its tenant is that of the VIM which holds the instance's resources. *[Conflict] if the tenant has another one of that name.
+	PutOwnVim(ctx context.Context, run *Run, vim *Vim) error
+	// RemoveOwnVim removes the VIM that the run's instance is; no error if there is none. *[Conflict] if another instance uses it.
+	RemoveOwnVim(ctx context.Context, run *Run) error
 }
 
 // ImageStore keeps which software images of packages are in the VIMs, and which instances use them. An image is shared by the
@@ -127,6 +138,6 @@ type VimStore interface {
 	Vims(ctx context.Context) ([]*Vim, error)
 	// UpdateVim changes a VIM by a function inside a transaction; an error of the function leaves it as it was.
 	UpdateVim(ctx context.Context, id uuid.UUID, change func(*Vim) error) (*Vim, error)
-	// DeleteVim removes a VIM that no instance uses, else *[Conflict].
+	// DeleteVim removes a VIM that no instance uses or is, else *[Conflict].
 	DeleteVim(ctx context.Context, id uuid.UUID) error
 }

@@ -23,10 +23,12 @@ func NewVimRegistry(store VimStore, driver VimDriver) *VimRegistry {
 	return &VimRegistry{store: store, driver: driver}
 }
 
-// vimTypeOpenStack is the only type of a registered VIM; vimTypeKeystone is what SOL003 calls it in a vimConnectionInfo.
+// Types of registered VIMs. Clients register OpenStack, which SOL003 calls vimTypeKeystone in a vimConnectionInfo; a Kubernetes
+// cluster that is a VNF is registered by its management driver.
 const (
-	vimTypeOpenStack = "openstack"
-	vimTypeKeystone  = "ETSINFV.OPENSTACK_KEYSTONE.V_3"
+	vimTypeOpenStack  = "openstack"
+	vimTypeKeystone   = "ETSINFV.OPENSTACK_KEYSTONE.V_3"
+	vimTypeKubernetes = "kubernetes"
 )
 
 // Register checks the credentials of a VIM by logging in, learns its regions and stores it.
@@ -72,7 +74,11 @@ func (r *VimRegistry) Update(ctx context.Context, id uuid.UUID, change VimChange
 		return nil, err
 	}
 	apply(vim, change)
-	if change.VimProject != nil || change.AuthCred != nil {
+	switch {
+	case vim.Type != vimTypeOpenStack && vim.IsDefault:
+		return nil, &InvalidRequest{"/vim/is_default", "VNFs are made in the default VIM, which has to be an OpenStack"}
+	case vim.Type != vimTypeOpenStack: // nobody is sure to reach it from here
+	case change.VimProject != nil || change.AuthCred != nil:
 		if err := r.verify(ctx, vim); err != nil {
 			return nil, err
 		}
@@ -240,6 +246,10 @@ func (r *VimRegistry) registeredAccess(ctx context.Context, connection VimConnec
 	}
 	if err != nil {
 		return VimAccess{}, err
+	}
+	if vim.Type != vimTypeOpenStack {
+		return VimAccess{}, &InvalidRequest{"/vimConnectionInfo/0/vimId", fmt.Sprintf("VIM %s is of type %s, and VNFs are made in an %s",
+			vim.ID, vim.Type, vimTypeOpenStack)}
 	}
 	access, err := accessOf(vim)
 	if err != nil {

@@ -28,6 +28,7 @@ type Call struct {
 
 	Package  Package
 	HostKeys HostKeys // nil in [Driver.Check], which asks no VM
+	Vims     Vims     // in [Driver.Check], to ask with
 	Log      *slog.Logger
 
 	// State is what the former call of this step has given to [Result.With]; nil in the first call and after a crash.
@@ -71,13 +72,20 @@ type Instance struct {
 
 // Vnfc is a VNFC with its virtual machine.
 type Vnfc struct {
-	ID       string   `json:"id"` // vnfcInstanceId
-	VduID    string   `json:"vduId"`
-	ServerID string   `json:"serverId"`          // in Nova
-	StackID  string   `json:"stackId,omitempty"` // the innermost Heat stack that holds the server
-	Zone     string   `json:"zone,omitempty"`    // the availability zone that the server is in
-	Ports    []Port   `json:"ports,omitempty"`
-	Volumes  []Volume `json:"volumes,omitempty"`
+	ID       string `json:"id"` // vnfcInstanceId
+	VduID    string `json:"vduId"`
+	AspectID string `json:"aspectId,omitempty"` // the scaling aspect that the VDU is scaled by
+	ServerID string `json:"serverId"`           // in Nova
+	StackID  string `json:"stackId,omitempty"`  // the innermost Heat stack that holds the server
+	Zone     string `json:"zone,omitempty"`     // the availability zone that the server is in
+	// GrantedZone is the zone that a grant of the NFVO has chosen.
+	GrantedZone string `json:"grantedZone,omitempty"`
+	// Host is the compute host of the server; "" if the VIM does not tell, which it does to administrators.
+	Host string `json:"host,omitempty"`
+	// AntiAffinity tells that the server is in a server group that keeps its members on different hosts.
+	AntiAffinity bool     `json:"antiAffinity,omitempty"`
+	Ports        []Port   `json:"ports,omitempty"`
+	Volumes      []Volume `json:"volumes,omitempty"`
 }
 
 // Port returns the port of that name.

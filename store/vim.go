@@ -29,11 +29,12 @@ type vimRow struct {
 	Extra       []byte
 	Regions     []byte
 	Status      string
+	InstanceID  uuid.NullUUID `db:"vnf_instance_id"`
 }
 
 const selectVim = `
 	SELECT id, created_at, updated_at, tenant_id, name, description, type, auth_url, vim_project, auth_cred, is_default, extra,
-		regions, status
+		regions, status, vnf_instance_id
 	FROM vims`
 
 func vimPlace(id uuid.UUID) string { return "vims/auth_cred/" + id.String() }
@@ -41,7 +42,7 @@ func vimPlace(id uuid.UUID) string { return "vims/auth_cred/" + id.String() }
 func (s *Store) vim(r *vimRow) (*lcm.Vim, error) {
 	vim := &lcm.Vim{
 		ID: r.ID, TenantID: r.TenantID, Name: r.Name, Description: r.Description, Type: r.Type, AuthURL: r.AuthURL,
-		IsDefault: r.IsDefault, Status: r.Status, CreatedAt: r.CreatedAt,
+		IsDefault: r.IsDefault, Status: r.Status, InstanceID: r.InstanceID.UUID, CreatedAt: r.CreatedAt,
 	}
 	if r.UpdatedAt != nil {
 		vim.UpdatedAt = *r.UpdatedAt
@@ -65,6 +66,7 @@ func (s *Store) columns(vim *lcm.Vim) (pgx.NamedArgs, error) {
 		"id": vim.ID, "tenant": vim.TenantID, "name": vim.Name, "description": vim.Description, "type": vim.Type,
 		"url": vim.AuthURL, "project": project, "cred": s.sealer.seal(vimPlace(vim.ID), credentials), "default": vim.IsDefault,
 		"extra": extra, "regions": regions, "status": vim.Status,
+		"instance": uuid.NullUUID{UUID: vim.InstanceID, Valid: vim.InstanceID != uuid.Nil},
 	}, errors.Join(projectErr, extraErr, credentialsErr, regionsErr)
 }
 
@@ -152,14 +154,6 @@ func (s *Store) DeleteVim(ctx context.Context, id uuid.UUID) error {
 		if _, err := s.readVim(ctx, tx, selectVim+` WHERE id = @id FOR UPDATE`, id); err != nil {
 			return err
 		}
-		const remove = `DELETE FROM vims WHERE id = $1 AND NOT EXISTS (SELECT FROM vnf_instances WHERE vim_id = $1)`
-		deleted, err := tx.Exec(ctx, remove, id)
-		if err != nil {
-			return fmt.Errorf("delete VIM %s: %w", id, err)
-		}
-		if deleted.RowsAffected() == 0 {
-			return &lcm.Conflict{Detail: fmt.Sprintf("VIM %s is in use by a VNF instance", id)}
-		}
-		return nil
+		return removeVim(ctx, tx, id, uuid.Nil)
 	})
 }

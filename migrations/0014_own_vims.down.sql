@@ -1,0 +1,1 @@
+ALTER TABLE vims DROP COLUMN vnf_instance_id;

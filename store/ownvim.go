@@ -1,0 +1,78 @@
+package store
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/google/uuid"
+	"github.com/jackc/pgx/v5"
+
+	"vnfm/lcm"
+)
+
+// PutOwnVim implements [lcm.OwnVimStore].
+func (s *Store) PutOwnVim(ctx context.Context, run *lcm.Run, vim *lcm.Vim) error {
+	return s.inRun(ctx, run, func(tx pgx.Tx) error {
+		const known = `
+			SELECT own.id, coalesce(home.tenant_id, '')
+			FROM vnf_instances i LEFT JOIN vims own ON own.vnf_instance_id = i.id LEFT JOIN vims home ON home.id = i.vim_id
+			WHERE i.id = $1`
+		var stored uuid.NullUUID
+		if err := tx.QueryRow(ctx, known, run.Instance.ID).Scan(&stored, &vim.TenantID); err != nil {
+			return fmt.Errorf("store VIM: %w", err)
+		}
+		if stored.Valid {
+			vim.ID = stored.UUID
+		}
+		values, err := s.columns(vim)
+		if err != nil {
+			return err
+		}
+		const put = `
+			INSERT INTO vims (id, tenant_id, name, description, type, auth_url, vim_project, auth_cred, is_default, extra, regions, status,
+				vnf_instance_id)
+			VALUES (@id, @tenant, @name, @description, @type, @url, @project, @cred, @default, @extra, @regions, @status, @instance)
+			ON CONFLICT (id) DO UPDATE SET updated_at = now(), name = @name, auth_url = @url, auth_cred = @cred, extra = @extra`
+		if _, err := tx.Exec(ctx, put, values); err != nil {
+			return vimConflict(vim, err)
+		}
+		return nil
+	})
+}
+
+// RemoveOwnVim implements [lcm.OwnVimStore].
+func (s *Store) RemoveOwnVim(ctx context.Context, run *lcm.Run) error {
+	return s.inRun(ctx, run, func(tx pgx.Tx) error {
+		const find = `SELECT id FROM vims WHERE vnf_instance_id = $1 FOR UPDATE`
+		var id uuid.UUID
+		err := tx.QueryRow(ctx, find, run.Instance.ID).Scan(&id)
+		if errors.Is(err, pgx.ErrNoRows) {
+			return nil
+		}
+		if err != nil {
+			return fmt.Errorf("find VIM of VNF instance %s: %w", run.Instance.ID, err)
+		}
+		return removeVim(ctx, tx, id, run.Instance.ID)
+	})
+}
+
+// removeVim removes a VIM that no instance but the one excepted uses.
+func removeVim(ctx context.Context, tx pgx.Tx, id, except uuid.UUID) error {
+	const users = `
+		SELECT i.id FROM vnf_instances i
+		WHERE i.id <> @except AND (i.vim_id = @id OR i.vim_connection_info @> jsonb_build_array(jsonb_build_object('vimId', @id::text)))
+		LIMIT 1`
+	var user uuid.UUID
+	err := tx.QueryRow(ctx, users, pgx.NamedArgs{"id": id, "except": except}).Scan(&user)
+	if err == nil {
+		return &lcm.Conflict{Detail: fmt.Sprintf("VIM %s is in use by VNF instance %s", id, user)}
+	}
+	if errors.Is(err, pgx.ErrNoRows) {
+		_, err = tx.Exec(ctx, `DELETE FROM vims WHERE id = $1`, id)
+	}
+	if err != nil {
+		return fmt.Errorf("delete VIM %s: %w", id, err)
+	}
+	return nil
+}

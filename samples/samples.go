@@ -7,7 +7,7 @@ import (
 	"io/fs"
 )
 
-//go:embed all:two-vdu all:scripted all:topology
+//go:embed all:two-vdu all:scripted all:topology all:kubernetes
 var trees embed.FS
 
 // TwoVdu is the source tree of a VNF with a controller, its volume and a group of workers on two networks. Its README.md tells
@@ -20,6 +20,9 @@ func Scripted() fs.FS { return tree("scripted") }
 // Topology is the source tree of a VNF without Heat templates and with a software image: a front end with a volume and a group of workers
 // on a network of their own. Its README.md tells more.
 func Topology() fs.FS { return tree("topology") }
+
+// Kubernetes is the source tree of a Kubernetes cluster, with one master or several. Its README.md tells more.
+func Kubernetes() fs.FS { return tree("kubernetes") }
 
 func tree(name string) fs.FS {
 	found, err := fs.Sub(trees, name)

@@ -88,6 +88,8 @@ var known = map[string]string{
 	"97ee46c4eab05998734087a2c816fa01f0310ed88e11a699020255e41d0098bf": "SampleUserData",
 	// samples/two-vdu of this project
 	"2095a01ac41664dc084f6211e71888f43c15eacea592480f7ed3ff8a599507eb": "SampleUserData",
+	// samples/kubernetes of this project
+	"b24a2cac3903a83b53d294855a6f8663261788f4e6990679702a7229799dfd99": "KubernetesClusterUserData",
 }
 
 // digest is the SHA-256 of a source without comment lines, empty lines and white space at the end of lines: licence headers come in

@@ -1,0 +1,66 @@
+package kubernetes
+
+import (
+	"context"
+	"errors"
+	"regexp"
+	"slices"
+	"strings"
+
+	"vnfm/mgmtdriver"
+	"vnfm/mgmtdriver/ssh"
+)
+
+const haproxyConfig = "/etc/haproxy/haproxy.cfg"
+
+// balance makes the load balancers of the masters that stay send requests to those masters that there are. One that does not answer is
+// left out: it sends nothing.
+func (s *site) balance(ctx context.Context) (mgmtdriver.Result, error) {
+	concerned := slices.ContainsFunc(slices.Concat(s.added, s.removed), func(n *node) bool { return n.master })
+	if s.whole() || !concerned {
+		return mgmtdriver.Done(nil), nil
+	}
+	err := s.each(ctx, s.settled(), func(ctx context.Context, _ *node, host *ssh.Host) error {
+		err := s.balanceOn(ctx, host)
+		if errors.As(err, new(*mgmtdriver.Unavailable)) {
+			s.call.Log.Warn("load balancer of a master is not up to date", "host", host.String(), "error", err)
+			return nil
+		}
+		return err
+	})
+	return mgmtdriver.Done(nil), err
+}
+
+func (s *site) balanceOn(ctx context.Context, host *ssh.Host) error {
+	if err := rewrite(ctx, host, haproxyConfig, func(content string) string { return withBackends(content, s.masters) }); err != nil {
+		return err
+	}
+	for _, argv := range [][]string{{"haproxy", "-c", "-q", "-f", haproxyConfig}, {"systemctl", "reload", "haproxy"}} {
+		if _, err := host.Run(ctx, ssh.Command{Argv: argv, Root: true}); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+var backendServer = regexp.MustCompile(`^\s*server\s+\S+\s+\S+:6443(\s|$)`)
+
+// withBackends is a configuration of HAProxy whose backend is the Kubernetes API of the masters. If there is no server to put them in the place of,
+// they go to the end, where scripts have their backend.
+func withBackends(content string, masters []*node) string {
+	lines := strings.Split(strings.TrimRight(content, "\n"), "\n")
+	at := slices.IndexFunc(lines, backendServer.MatchString)
+	lines = slices.DeleteFunc(lines, backendServer.MatchString)
+	if at < 0 {
+		at = len(lines)
+	}
+	var servers []string
+	for _, n := range masters {
+		name := n.name
+		if name == "" {
+			name = n.names()[0]
+		}
+		servers = append(servers, "    server  "+name+" "+n.ip.String()+":6443 check")
+	}
+	return strings.Join(slices.Insert(lines, at, servers...), "\n") + "\n"
+}

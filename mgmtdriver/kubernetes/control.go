@@ -1,0 +1,324 @@
+package kubernetes
+
+import (
+	"context"
+	"crypto/sha256"
+	"crypto/x509"
+	"encoding/hex"
+	"encoding/json"
+	"encoding/pem"
+	"errors"
+	"fmt"
+	"net/http"
+	"net/netip"
+	"regexp"
+	"slices"
+	"strings"
+	"time"
+
+	"vnfm/mgmtdriver"
+	"vnfm/mgmtdriver/ssh"
+)
+
+const adminConfig = "/etc/kubernetes/admin.conf"
+
+// control is a master through which the cluster is worked on.
+type control struct {
+	node  *node
+	host  *ssh.Host
+	nodes []kubeNode // of the cluster, when it was opened
+}
+
+// kubeNode is what is read of a Node of Kubernetes.
+type kubeNode struct {
+	Metadata struct {
+		Name   string            `json:"name"`
+		Labels map[string]string `json:"labels"`
+	} `json:"metadata"`
+	Status struct {
+		Addresses []struct {
+			Type    string `json:"type"`
+			Address string `json:"address"`
+		} `json:"addresses"`
+		Conditions []struct {
+			Type   string `json:"type"`
+			Status string `json:"status"`
+		} `json:"conditions"`
+		NodeInfo struct {
+			ContainerRuntimeVersion string `json:"containerRuntimeVersion"`
+		} `json:"nodeInfo"`
+	} `json:"status"`
+}
+
+func (n *kubeNode) ready() bool {
+	for _, c := range n.Status.Conditions {
+		if c.Type == "Ready" {
+			return c.Status == "True"
+		}
+	}
+	return false
+}
+
+// ip is the address of the node within the cluster.
+func (n *kubeNode) ip() netip.Addr {
+	for _, a := range n.Status.Addresses {
+		if address, err := netip.ParseAddr(a.Address); err == nil && a.Type == "InternalIP" {
+			return address
+		}
+	}
+	return netip.Addr{}
+}
+
+// at returns the node of the cluster that has an address; nil if there is none.
+func (c *control) at(ip netip.Addr) *kubeNode {
+	i := slices.IndexFunc(c.nodes, func(n kubeNode) bool { return n.ip() == ip })
+	if i < 0 {
+		return nil
+	}
+	return &c.nodes[i]
+}
+
+// control opens the cluster through the first of some masters that answers for it.
+func (s *site) control(ctx context.Context, masters []*node) (*control, error) {
+	// At once, since one that is dead takes long to find out.
+	found := make([]*control, len(masters))
+	err := s.each(ctx, masters, func(ctx context.Context, n *node, host *ssh.Host) error {
+		c := &control{node: n, host: host}
+		var list struct{ Items []kubeNode }
+		err := c.kubectlJSON(ctx, &list, "get", "nodes", "-o", "json")
+		if err == nil {
+			c.nodes = list.Items
+			found[slices.Index(masters, n)] = c
+		}
+		return err
+	})
+	for _, c := range found {
+		if c != nil {
+			return c, nil
+		}
+	}
+	if err == nil {
+		err = errors.New("the cluster has no master")
+	}
+	return nil, err
+}
+
+// kubectl runs kubectl as the administrator of the cluster.
+func (c *control) kubectl(ctx context.Context, arguments ...string) (string, error) {
+	output, err := c.host.Run(ctx, ssh.Command{Argv: append([]string{"kubectl", "--kubeconfig", adminConfig}, arguments...), Root: true})
+	if err != nil {
+		return "", err
+	}
+	return output.Stdout, nil
+}
+
+func (c *control) kubectlJSON(ctx context.Context, into any, arguments ...string) error {
+	output, err := c.host.Run(ctx, ssh.Command{
+		Argv: append([]string{"kubectl", "--kubeconfig", adminConfig}, arguments...), Root: true, Quiet: true, Limit: 64 << 20,
+	})
+	if err != nil {
+		return err
+	}
+	if err := json.Unmarshal([]byte(output.Stdout), into); err != nil {
+		return fmt.Errorf("%s: read answer of kubectl %s: %w", c.host, arguments[0], err)
+	}
+	return nil
+}
+
+// joinFacts are what a node needs to join. They are secret.
+type joinFacts struct {
+	token, caHash, certificateKey string
+}
+
+var (
+	joinToken      = regexp.MustCompile(`\b[a-z0-9]{6}\.[a-z0-9]{16}\b`)
+	certificateKey = regexp.MustCompile(`(?:^|certificate[_-]key)[: ]\s*([0-9a-f]{64})\s*$`)
+)
+
+// learnSecrets makes known what a script has told of how to join, so that nobody reads it in logs and errors.
+func (s *site) learnSecrets(progress ssh.Progress) {
+	for _, output := range []string{progress.Stdout, progress.Stderr} {
+		for _, token := range joinToken.FindAllString(output, -1) {
+			s.secrets.Add(ssh.Secret(token))
+		}
+		for line := range strings.Lines(output) {
+			if key := certificateKey.FindStringSubmatch(" " + strings.TrimSpace(line)); key != nil {
+				s.secrets.Add(ssh.Secret(key[1]))
+			}
+		}
+	}
+}
+
+// joinFacts makes a token for nodes that join now and, for masters, uploads the certificates.
+func (s *site) joinFacts(ctx context.Context, c *control, master bool) (*joinFacts, error) {
+	output, err := c.host.Run(ctx, ssh.Command{Argv: []string{"kubeadm", "token", "create"}, Root: true})
+	if err != nil {
+		return nil, err
+	}
+	facts := &joinFacts{token: joinToken.FindString(output.Stdout)}
+	if facts.token == "" {
+		return nil, fmt.Errorf("%s: kubeadm has made no token", c.host)
+	}
+	s.secrets.Add(ssh.Secret(facts.token))
+	ca, err := c.caCertificate(ctx)
+	if err != nil {
+		return nil, err
+	}
+	if facts.caHash, err = publicKeyHash(ca); err != nil {
+		return nil, fmt.Errorf("%s: %w", c.host, err)
+	}
+	if !master {
+		return facts, nil
+	}
+	if output, err = c.host.Run(ctx, ssh.Command{Argv: []string{"kubeadm", "init", "phase", "upload-certs", "--upload-certs"}, Root: true}); err != nil {
+		return nil, err
+	}
+	lines := strings.Split(strings.TrimSpace(output.Stdout), "\n")
+	key := certificateKey.FindStringSubmatch(" " + lines[len(lines)-1])
+	if key == nil {
+		return nil, fmt.Errorf("%s: kubeadm has told no certificate key", c.host)
+	}
+	facts.certificateKey = key[1]
+	s.secrets.Add(ssh.Secret(facts.certificateKey))
+	return facts, nil
+}
+
+// caCertificate is the certificate of the cluster's authority, in PEM.
+func (c *control) caCertificate(ctx context.Context) (string, error) {
+	content, err := c.host.Read(ctx, "/etc/kubernetes/pki/ca.crt", true, 1<<16)
+	return strings.TrimSpace(string(content)) + "\n", err
+}
+
+// publicKeyHash is how kubeadm recognizes an authority.
+func publicKeyHash(certificate string) (string, error) {
+	block, _ := pem.Decode([]byte(certificate))
+	if block == nil {
+		return "", errors.New("the CA certificate is not PEM")
+	}
+	parsed, err := x509.ParseCertificate(block.Bytes)
+	if err != nil {
+		return "", fmt.Errorf("read CA certificate: %w", err)
+	}
+	sum := sha256.Sum256(parsed.RawSubjectPublicKeyInfo)
+	return hex.EncodeToString(sum[:]), nil
+}
+
+// etcdMember is a member of etcd and whether it answers.
+type etcdMember struct {
+	ID      uint64
+	Name    string
+	ip      netip.Addr
+	healthy bool
+}
+
+// etcdTime bounds a question to etcd: members that are dead take long.
+const etcdTime = 20 * time.Second
+
+// etcdctl runs etcdctl in the etcd of the master.
+func (c *control) etcdctl(ctx context.Context, arguments ...string) (string, error) {
+	name := c.node.name
+	if known := c.at(c.node.ip); known != nil {
+		name = known.Metadata.Name
+	}
+	const pki = "/etc/kubernetes/pki/etcd/"
+	argv := append([]string{"kubectl", "--kubeconfig", adminConfig, "exec", "-n", "kube-system", "etcd-" + name, "--",
+		"etcdctl", "--endpoints=https://127.0.0.1:2379", "--cacert=" + pki + "ca.crt", "--cert=" + pki + "server.crt", "--key=" + pki + "server.key",
+		"--command-timeout=" + (etcdTime / 2).String()}, arguments...)
+	output, err := c.host.Run(ctx, ssh.Command{Argv: argv, Root: true, Time: etcdTime})
+	if output == nil {
+		return "", err
+	}
+	return output.Stdout, err
+}
+
+// members lists the members of etcd.
+func (c *control) members(ctx context.Context) ([]etcdMember, error) {
+	answer, err := c.etcdctl(ctx, "member", "list", "-w", "json")
+	if err != nil {
+		return nil, err
+	}
+	var list struct {
+		Members []struct {
+			ID       uint64
+			Name     string
+			PeerURLs []string
+		}
+	}
+	if err := json.Unmarshal([]byte(answer), &list); err != nil {
+		return nil, fmt.Errorf("%s: read members of etcd: %w", c.host, err)
+	}
+	// The status tells also which are ill, and the answer is complete nevertheless.
+	answer, err = c.etcdctl(ctx, "endpoint", "health", "--cluster", "-w", "json")
+	if err != nil && !errors.As(err, new(*ssh.ExitError)) {
+		return nil, err
+	}
+	var endpoints []struct {
+		Endpoint string `json:"endpoint"`
+		Health   bool   `json:"health"`
+	}
+	if err := json.Unmarshal([]byte(answer), &endpoints); err != nil {
+		return nil, fmt.Errorf("%s: read health of etcd: %w", c.host, err)
+	}
+	healthy := map[netip.Addr]bool{}
+	for _, e := range endpoints {
+		healthy[hostOf(e.Endpoint)] = e.Health
+	}
+	var members []etcdMember
+	for _, m := range list.Members {
+		member := etcdMember{ID: m.ID, Name: m.Name}
+		for _, url := range m.PeerURLs {
+			member.ip = hostOf(url)
+		}
+		member.healthy = healthy[member.ip]
+		members = append(members, member)
+	}
+	return members, nil
+}
+
+// hostOf is the address in a URL.
+func hostOf(url string) netip.Addr {
+	_, rest, _ := strings.Cut(url, "://")
+	address, err := netip.ParseAddrPort(rest)
+	if err != nil {
+		return netip.Addr{}
+	}
+	return address.Addr()
+}
+
+// without are the members of etcd when the one at an address has left. *[mgmtdriver.Failure] if etcd would lose its majority by that.
+func without(members []etcdMember, ip netip.Addr) ([]etcdMember, error) {
+	at := slices.IndexFunc(members, func(m etcdMember) bool { return m.ip == ip })
+	if at < 0 {
+		return members, nil
+	}
+	rest := slices.Delete(slices.Clone(members), at, at+1)
+	var ill []string
+	for _, m := range rest {
+		if !m.healthy {
+			ill = append(ill, m.Name)
+		}
+	}
+	if healthy := len(rest) - len(ill); healthy < len(rest)/2+1 {
+		return nil, &mgmtdriver.Failure{Title: "etcd would lose its majority", Status: http.StatusConflict, Detail: fmt.Sprintf(
+			"%s cannot leave: of the other %d members of etcd only %d are healthy; heal %s first, or the whole VNF",
+			members[at].Name, len(rest), healthy, strings.Join(ill, ", "))}
+	}
+	return rest, nil
+}
+
+// leaveEtcd removes the member at an address from etcd.
+func (c *control) leaveEtcd(ctx context.Context, ip netip.Addr) error {
+	members, err := c.members(ctx)
+	if err != nil {
+		return err
+	}
+	at := slices.IndexFunc(members, func(m etcdMember) bool { return m.ip == ip })
+	if at < 0 {
+		return nil
+	}
+	if _, err = without(members, ip); err != nil {
+		return err
+	}
+	_, err = c.etcdctl(ctx, "member", "remove", fmt.Sprintf("%x", members[at].ID))
+	return err
+}

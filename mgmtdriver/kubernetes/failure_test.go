@@ -1,0 +1,200 @@
+package kubernetes_test
+
+import (
+	"errors"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"vnfm/mgmtdriver"
+	"vnfm/mgmtdriver/kubernetes"
+	"vnfm/mgmtdriver/kubernetes/kubetest"
+)
+
+// fails is run, and it has to fail with a failure that says all of that.
+func (b *bed) fails(hook mgmtdriver.Hook, says ...string) {
+	b.t.Helper()
+	err := b.run(hook)
+	var failure *mgmtdriver.Failure
+	if !errors.As(err, &failure) {
+		b.t.Fatalf("%s: %v, want a failure\n%s", hook, err, b.log)
+	}
+	for _, part := range says {
+		if !strings.Contains(failure.Detail, part) {
+			b.t.Errorf("%s fails with %q, want %q", hook, failure.Detail, part)
+		}
+	}
+	if strings.Contains(failure.Detail, secret) || joinSecret.MatchString(failure.Detail) {
+		b.t.Errorf("the failure tells secrets: %s", failure.Detail)
+	}
+}
+
+func TestRetryGoesOnWithTheNodeThatHasFailed(t *testing.T) {
+	t.Parallel()
+	for _, row := range []struct {
+		name    string
+		masters int
+		node    string // that fails
+		fault   kubetest.Fault
+		scripts map[string][]int // that were run until the retry has succeeded: prepared, joined
+	}{
+		{"a worker that does not get ready to join", 1, "52", kubetest.Fault{Command: "script prepare"},
+			map[string][]int{"11": {1, 1}, "51": {1, 1}, "52": {2, 1}, "53": {1, 1}}},
+		{"a worker that does not join", 1, "52", kubetest.Fault{Command: "script join"},
+			map[string][]int{"11": {1, 1}, "51": {1, 1}, "52": {1, 2}, "53": {1, 1}}},
+		{"a worker that has joined and fails then", 1, "53", kubetest.Fault{Command: "script join", Late: true},
+			map[string][]int{"11": {1, 1}, "51": {1, 1}, "52": {1, 1}, "53": {1, 1}}},
+		{"the first master", 1, "11", kubetest.Fault{Command: "script join"},
+			map[string][]int{"11": {1, 2}, "51": {1, 1}, "52": {1, 1}, "53": {1, 1}}},
+		{"the second master", 3, "12", kubetest.Fault{Command: "script join"},
+			map[string][]int{"11": {1, 1}, "12": {1, 2}, "13": {1, 1}, "51": {1, 1}, "52": {1, 1}, "53": {1, 1}}},
+	} {
+		t.Run(row.name, func(t *testing.T) {
+			t.Parallel()
+			b := newBed(t, setting{masters: row.masters, workers: 3})
+			b.instantiate()
+			row.fault.Address, row.fault.Times, row.fault.Stderr = b.address(row.node), 1, "E: disk is full, token abcdef.0123456789abcdef"
+			b.world.Fail(row.fault)
+			name := map[byte]string{'1': "master", '5': "worker"}[row.node[0]] + row.node
+			b.fails(mgmtdriver.InstantiateEnd, name, "disk is full")
+			b.must(mgmtdriver.InstantiateEnd)
+			if got := b.nodes(); strings.Count(got, " ") != row.masters+2 || strings.Contains(got, "!") {
+				t.Errorf("nodes %s", got)
+			}
+			if diff := cmp.Diff(row.scripts, b.allScripts()); diff != "" {
+				t.Errorf("scripts (-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
+func TestNodesThatAreDead(t *testing.T) {
+	t.Parallel()
+	t.Run("a worker is healed", func(t *testing.T) {
+		t.Parallel()
+		b := newBed(t, setting{masters: 1, workers: 2})
+		b.instantiate()
+		b.must(mgmtdriver.InstantiateEnd)
+		b.kill("51")
+		b.heal("51")
+		b.must(mgmtdriver.HealStart)
+		b.replaced()
+		b.must(mgmtdriver.HealEnd)
+		if got := b.nodes(); got != "master11 worker51 worker52" {
+			t.Errorf("nodes %s", got)
+		}
+	})
+	t.Run("scaling goes on without it", func(t *testing.T) {
+		t.Parallel()
+		b := newBed(t, setting{masters: 3, workers: 2})
+		b.instantiate()
+		b.must(mgmtdriver.InstantiateEnd)
+		b.kill("11")
+		b.kill("52")
+		b.scaleOut("53")
+		b.must(mgmtdriver.ScaleEnd)
+		b.scaleIn("51")
+		b.must(mgmtdriver.ScaleStart)
+		if got := b.nodes(); got != "master11! master12 master13 worker52! worker53" {
+			t.Errorf("nodes %s", got)
+		}
+	})
+	t.Run("a master that holds the majority is not removed", func(t *testing.T) {
+		t.Parallel()
+		b := newBed(t, setting{masters: 3, workers: 1})
+		b.instantiate()
+		b.must(mgmtdriver.InstantiateEnd)
+		b.kill("12")
+		before := b.state()
+		b.heal("11")
+		b.fails(mgmtdriver.HealStart, "master11 cannot leave", "heal master12 first")
+		if diff := cmp.Diff(before, b.state()); diff != "" {
+			t.Errorf("something has changed:\n%s", diff)
+		}
+		// The ill one leaves first, and then the other may.
+		b.heal("11", "12")
+		b.must(mgmtdriver.HealStart)
+		b.replaced()
+		b.must(mgmtdriver.HealEnd)
+		if got := b.nodes(); got != "master11 master12 master13 worker51" {
+			t.Errorf("nodes %s", got)
+		}
+	})
+	t.Run("a cluster without a majority", func(t *testing.T) {
+		t.Parallel()
+		b := newBed(t, setting{masters: 3, workers: 1})
+		b.instantiate()
+		b.must(mgmtdriver.InstantiateEnd)
+		b.kill("12")
+		b.kill("13")
+		b.heal("12", "13")
+		if err := b.run(mgmtdriver.HealStart); err == nil || !strings.Contains(err.Error(), "etcdserver: request timed out") {
+			t.Errorf("got %v", err)
+		}
+		b.heal()
+		b.must(mgmtdriver.HealStart)
+		b.replaced()
+		b.must(mgmtdriver.HealEnd)
+	})
+}
+
+func TestPodsThatDoNotLeave(t *testing.T) {
+	t.Parallel()
+	b := newBed(t, setting{masters: 1, workers: 2, config: kubernetes.Config{DrainTime: 20 * time.Millisecond}})
+	b.instantiate()
+	b.must(mgmtdriver.InstantiateEnd)
+	b.world.Fail(kubetest.Fault{Command: "drain worker51", Stderr: "error: global timeout reached"})
+	b.scaleIn("51")
+	b.must(mgmtdriver.ScaleStart)
+	if got := b.nodes(); got != "master11 worker52" || !strings.Contains(b.log.String(), "pods have not left nodes that go") {
+		t.Errorf("nodes %s", got)
+	}
+}
+
+func TestScaleOutThatIsRolledBack(t *testing.T) {
+	t.Parallel()
+	b := newBed(t, setting{masters: 1, workers: 1})
+	b.instantiate()
+	b.must(mgmtdriver.InstantiateEnd)
+	b.scaleOut("52", "53")
+	b.world.Fail(kubetest.Fault{Command: "script join", Address: b.address("52"), Stderr: "no"})
+	b.fails(mgmtdriver.ScaleEnd, "worker52", "no")
+	if got := b.nodes(); got != "master11 worker51 worker53" {
+		t.Errorf("nodes %s", got)
+	}
+	b.leave([]string{"52", "53"})
+	b.must(mgmtdriver.ScaleStart)
+	if got := b.nodes(); got != "master11 worker51" {
+		t.Errorf("rolled back: nodes %s", got)
+	}
+}
+
+func TestNodeThatDoesNotStart(t *testing.T) {
+	t.Parallel()
+	b := newBed(t, setting{masters: 1, workers: 1, config: kubernetes.Config{BootTime: time.Millisecond}})
+	b.instantiate()
+	b.kill("51")
+	b.fails(mgmtdriver.InstantiateEnd, "no login for", b.network+"51")
+}
+
+func TestVimThatIsInUse(t *testing.T) {
+	t.Parallel()
+	b := newBed(t, setting{masters: 1, workers: 1})
+	b.instantiate()
+	b.must(mgmtdriver.InstantiateEnd)
+	b.vims.inUse = true
+	b.heal()
+	b.fails(mgmtdriver.HealStart, "in use")
+}
+
+func TestWorkIsBounded(t *testing.T) {
+	t.Parallel()
+	b := newBed(t, setting{masters: 3, workers: 5, config: kubernetes.Config{Together: 2}, world: kubetest.Options{JoinTime: 20 * time.Millisecond}})
+	b.instantiate()
+	b.must(mgmtdriver.InstantiateEnd)
+	if got := b.world.MostBusy(); got != 2 {
+		t.Errorf("%d scripts have run at once", got)
+	}
+}

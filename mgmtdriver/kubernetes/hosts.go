@@ -1,0 +1,73 @@
+package kubernetes
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"strings"
+
+	"vnfm/mgmtdriver"
+	"vnfm/mgmtdriver/ssh"
+)
+
+// The lines of /etc/hosts that are the driver's are between these.
+const (
+	hostsBegin = "# begin of the nodes of the Kubernetes cluster"
+	hostsEnd   = "# end of the nodes of the Kubernetes cluster"
+)
+
+// writeHosts tells all nodes the addresses of all others, and of the registries. A node that was there before and does not answer is left
+// out: nothing in the cluster depends on it.
+func (s *site) writeHosts(ctx context.Context) (mgmtdriver.Result, error) {
+	var lines []string
+	for _, n := range s.all() {
+		if n.name != "" {
+			lines = append(lines, n.ip.String()+" "+n.name)
+		}
+	}
+	for _, r := range s.registries {
+		if line := strings.Join(strings.Fields(r.hosts), " "); line != "" && !slices.Contains(lines, line) {
+			lines = append(lines, line)
+		}
+	}
+	err := s.each(ctx, s.all(), func(ctx context.Context, n *node, host *ssh.Host) error {
+		err := rewrite(ctx, host, "/etc/hosts", func(content string) string { return withBlock(content, lines) })
+		if !s.isNew(n) && errors.As(err, new(*mgmtdriver.Unavailable)) {
+			s.call.Log.Warn("hosts of a node are not up to date", "host", host.String(), "error", err)
+			return nil
+		}
+		return err
+	})
+	return mgmtdriver.Done(nil), err
+}
+
+// withBlock replaces the lines of the driver.
+func withBlock(content string, lines []string) string {
+	var kept []string
+	inside := false
+	for line := range strings.Lines(content) {
+		line = strings.TrimRight(line, "\n")
+		switch {
+		case line == hostsBegin:
+			inside = true
+		case line == hostsEnd:
+			inside = false
+		case !inside:
+			kept = append(kept, line)
+		}
+	}
+	return strings.Join(slices.Concat(kept, []string{hostsBegin}, lines, []string{hostsEnd}), "\n") + "\n"
+}
+
+// rewrite changes a file of root that everybody can read.
+func rewrite(ctx context.Context, host *ssh.Host, path string, change func(string) string) error {
+	content, err := host.Read(ctx, path, true, 1<<20)
+	if err != nil {
+		return err
+	}
+	changed := change(string(content))
+	if changed == string(content) {
+		return nil
+	}
+	return host.Put(ctx, ssh.File{Path: path, Content: ssh.Bytes([]byte(changed)), Mode: 0o644, Root: true})
+}

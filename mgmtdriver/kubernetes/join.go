@@ -1,0 +1,332 @@
+package kubernetes
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"net/netip"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+
+	"vnfm/mgmtdriver"
+	"vnfm/mgmtdriver/ssh"
+)
+
+// Where the files of a package are on the nodes.
+const (
+	installPath = "/tmp/install_k8s_cluster.sh"
+	helmPath    = "/tmp/install_helm.sh"
+)
+
+// await waits for the new nodes to start.
+func (s *site) await(ctx context.Context) (mgmtdriver.Result, error) {
+	return ssh.Await(ctx, s.call, s.hosts(s.newNodes()), s.driver.config.BootTime)
+}
+
+// names is the output of the steps that find out how nodes are called in the cluster.
+type names struct {
+	Names map[string]string `json:"names"` // by server
+}
+
+// namesOf are the names of nodes that have one.
+func namesOf(nodes []*node) names {
+	found := names{Names: map[string]string{}}
+	for _, n := range nodes {
+		if n.name != "" {
+			found.Names[n.vnfc.ServerID] = n.name
+		}
+	}
+	return found
+}
+
+// giveNames gives the new nodes their names. Those of the others are what the cluster says.
+func (s *site) giveNames(ctx context.Context) (mgmtdriver.Result, error) {
+	present := map[netip.Addr]string{}
+	if !s.whole() {
+		c, err := s.control(ctx, s.settled())
+		if err != nil {
+			return mgmtdriver.Result{}, err
+		}
+		present = c.names()
+		for _, n := range s.newNodes() {
+			// It has the address of a node that is gone, or it has joined in a former attempt: the name is the right one.
+			delete(present, n.ip)
+		}
+	}
+	s.name(present)
+	for _, n := range s.all() {
+		if n.name == "" {
+			return mgmtdriver.Result{}, &mgmtdriver.Failure{Title: "Node has no name", Status: http.StatusConflict,
+				Detail: fmt.Sprintf("another node has the address %s", n.ip)}
+		}
+	}
+	script, err := s.script(ctx)
+	if err != nil {
+		return mgmtdriver.Result{}, err
+	}
+	for _, n := range s.newNodes() {
+		if !script.phased && n.name != n.names()[0] {
+			return mgmtdriver.Result{}, &mgmtdriver.Failure{Title: "Node has no name", Status: http.StatusConflict, Detail: fmt.Sprintf(
+				"%s would give the node at %s the name %s, which another node has", s.scriptPath, n.ip, n.names()[0])}
+		}
+	}
+	return mgmtdriver.Done(namesOf(s.all())), nil
+}
+
+// names are those of the nodes of the cluster by their addresses.
+func (c *control) names() map[netip.Addr]string {
+	found := map[netip.Addr]string{}
+	for i := range c.nodes {
+		found[c.nodes[i].ip()] = c.nodes[i].Metadata.Name
+	}
+	return found
+}
+
+// recallNames gives the nodes the names that were found out in this hook.
+func (s *site) recallNames() error {
+	for _, step := range []string{"names", "assess"} {
+		key := string(s.call.Hook) + "/" + step
+		if _, ok := s.call.Outputs[key]; !ok {
+			continue
+		}
+		var found names
+		if err := s.call.Output(key, &found); err != nil {
+			return err
+		}
+		for _, n := range slices.Concat(s.all(), s.removed) {
+			n.name = found.Names[n.vnfc.ServerID]
+		}
+	}
+	return nil
+}
+
+// script is the installation script of the package.
+type script struct {
+	content []byte
+	phased  bool // it knows the phase "prepare", and reads secrets from its environment
+}
+
+var phases = regexp.MustCompile(`(?m)^#\s*vnfm-phases:.*\bprepare\b`)
+
+func (s *site) script(ctx context.Context) (*script, error) {
+	content, err := s.readFile(ctx, s.scriptPath)
+	return &script{content: content, phased: phases.Match(content)}, err
+}
+
+// putFiles puts what the package brings on the new nodes.
+func (s *site) putFiles(ctx context.Context) (mgmtdriver.Result, error) {
+	script, err := s.script(ctx)
+	if err != nil {
+		return mgmtdriver.Result{}, err
+	}
+	files := []ssh.File{{Path: installPath, Content: ssh.Bytes(script.content), Mode: 0o700}}
+	if s.helmScriptPath != "" {
+		content, err := s.readFile(ctx, s.helmScriptPath)
+		if err != nil {
+			return mgmtdriver.Result{}, err
+		}
+		files = append(files, ssh.File{Path: helmPath, Content: ssh.Bytes(content), Mode: 0o700})
+	}
+	err = s.each(ctx, s.newNodes(), func(ctx context.Context, n *node, host *ssh.Host) error {
+		for _, file := range files {
+			if file.Path == helmPath && !n.master {
+				continue
+			}
+			if err := host.Put(ctx, file); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	return mgmtdriver.Done(nil), err
+}
+
+// prepare lets all new nodes install at once what does not depend on others.
+func (s *site) prepare(ctx context.Context) (mgmtdriver.Result, error) {
+	script, err := s.script(ctx)
+	if err != nil || !script.phased {
+		return mgmtdriver.Done(nil), err
+	}
+	return s.do(ctx, work{name: "prepare", job: func(_ context.Context, n *node, _ *ssh.Host) (*ssh.Job, error) {
+		return s.installJob(script, n, &joinFacts{}, "prepare"), nil
+	}}, s.newNodes())
+}
+
+// joinMasters makes the cluster with the first master, unless there is one, and lets the others join it one by one.
+func (s *site) joinMasters(ctx context.Context) (mgmtdriver.Result, error) {
+	script, err := s.script(ctx)
+	if err != nil {
+		return mgmtdriver.Result{}, err
+	}
+	return s.do(ctx, work{name: "join", inOrder: true, job: func(ctx context.Context, n *node, host *ssh.Host) (*ssh.Job, error) {
+		first := s.whole() && n == s.masters[0]
+		others := s.settled()
+		if s.whole() {
+			others = s.masters[:slices.Index(s.masters, n)]
+		}
+		if first {
+			others = []*node{n} // it may have been the first before
+		}
+		c, err := s.control(ctx, others)
+		if err != nil && !first {
+			return nil, err
+		}
+		done, err := s.afresh(ctx, c, n, host)
+		if err != nil || done {
+			return nil, err
+		}
+		facts := &joinFacts{}
+		if !first {
+			// A member of etcd that is no more would keep the new one out.
+			if err := c.leaveEtcd(ctx, n.ip); err != nil {
+				return nil, err
+			}
+			if facts, err = s.joinFacts(ctx, c, true); err != nil {
+				return nil, err
+			}
+		}
+		return s.installJob(script, n, facts), nil
+	}}, s.newMasters())
+}
+
+// joinWorkers lets all new workers join at once.
+func (s *site) joinWorkers(ctx context.Context) (mgmtdriver.Result, error) {
+	script, err := s.script(ctx)
+	if err != nil {
+		return mgmtdriver.Result{}, err
+	}
+	type way struct {
+		control *control
+		facts   *joinFacts
+	}
+	// One token is enough for all that begin now.
+	open := sync.OnceValues(func() (*way, error) {
+		c, err := s.control(ctx, s.masters)
+		if err != nil {
+			return nil, err
+		}
+		facts, err := s.joinFacts(ctx, c, false)
+		return &way{c, facts}, err
+	})
+	return s.do(ctx, work{name: "join", job: func(ctx context.Context, n *node, host *ssh.Host) (*ssh.Job, error) {
+		opened, err := open()
+		if err != nil {
+			return nil, err
+		}
+		done, err := s.afresh(ctx, opened.control, n, host)
+		if err != nil || done {
+			return nil, err
+		}
+		return s.installJob(script, n, opened.facts), nil
+	}}, s.newWorkers())
+}
+
+// resetTime bounds what kubeadm takes to undo what it has done.
+const resetTime = 50 * time.Second
+
+// afresh reports whether a node is a working one of the cluster already. If it is not, but was about to become one, what that has left is
+// removed, here and in the cluster. c is nil if there is no cluster yet.
+func (s *site) afresh(ctx context.Context, c *control, n *node, host *ssh.Host) (done bool, err error) {
+	_, err = host.Run(ctx, ssh.Command{Argv: []string{"test", "-e", "/etc/kubernetes/kubelet.conf"}, Root: true, Quiet: true})
+	var exit *ssh.ExitError
+	began := err == nil
+	if err != nil && !errors.As(err, &exit) {
+		return false, err
+	}
+	var known *kubeNode
+	if c != nil {
+		known = c.at(n.ip)
+	}
+	if began && known != nil && known.ready() {
+		return true, nil
+	}
+	if known != nil && c.node != n {
+		if _, err := c.kubectl(ctx, "delete", "node", known.Metadata.Name, "--ignore-not-found"); err != nil {
+			return false, err
+		}
+	}
+	if began {
+		_, err = host.Run(ctx, ssh.Command{Argv: []string{"kubeadm", "reset", "-f"}, Root: true, Time: resetTime})
+	} else {
+		err = nil
+	}
+	return false, err
+}
+
+// installJob runs the installation script on a node. Old scripts take secrets as arguments, which everybody on the node can see.
+func (s *site) installJob(script *script, n *node, facts *joinFacts, phase ...string) *ssh.Job {
+	argv := append([]string{"bash", installPath}, phase...)
+	if n.master {
+		argv = append(argv, "-m", s.masterList(), "-i", s.address.String(), "-p", s.master.pods.String(), "-a", s.master.services.String())
+	} else {
+		argv = append(argv, "-w", n.ip.String(), "-i", s.address.String())
+	}
+	env := map[string]string{"K8S_NODE_NAME": n.name, "K8S_QUIET": "1"}
+	if facts.caHash != "" {
+		argv = append(argv, "-s", facts.caHash)
+	}
+	for _, secret := range []struct{ value, option, variable string }{
+		{facts.token, "-t", "K8S_JOIN_TOKEN"}, {facts.certificateKey, "-k", "K8S_CERTIFICATE_KEY"},
+	} {
+		switch {
+		case secret.value == "":
+		case script.phased:
+			env[secret.variable] = secret.value
+		default:
+			argv = append(argv, secret.option, secret.value)
+		}
+	}
+	if n.master && s.outside.IsValid() {
+		env["K8S_CERT_SANS"] = s.outside.String()
+	}
+	if !n.master {
+		env["ha_flag"] = map[bool]string{true: "True", false: "False"}[s.ha()]
+	}
+	for name, value := range s.proxyEnv() {
+		env[name] = value
+	}
+	var insecure []string
+	for _, r := range s.registries {
+		if r.insecure {
+			insecure = append(insecure, strconv.Quote(r.server))
+		}
+	}
+	if len(insecure) > 0 {
+		env["HTTP_PRIVATE_REGISTRIES"] = strings.Join(insecure, ",")
+	}
+	return &ssh.Job{Argv: argv, Env: env}
+}
+
+// proxyEnv tells programs on nodes of the proxy.
+func (s *site) proxyEnv() map[string]string {
+	if !s.proxy.used() {
+		return nil
+	}
+	return map[string]string{
+		"http_proxy": s.proxy.http, "https_proxy": s.proxy.https, "no_proxy": s.noProxyFor(s.address, s.masters[0].ip),
+	}
+}
+
+// masterList are the addresses of the masters; the first one is the one that makes the cluster, or that has it.
+func (s *site) masterList() string {
+	var list []string
+	for _, n := range append(s.settled(), s.newMasters()...) {
+		list = append(list, n.ip.String())
+	}
+	return strings.Join(list, ",")
+}
+
+// installHelm runs the script that installs Helm on the new masters.
+func (s *site) installHelm(ctx context.Context) (mgmtdriver.Result, error) {
+	if s.helmScriptPath == "" {
+		return mgmtdriver.Done(nil), nil
+	}
+	return s.do(ctx, work{name: "helm", job: func(context.Context, *node, *ssh.Host) (*ssh.Job, error) {
+		return &ssh.Job{Argv: []string{"bash", helmPath}, Env: s.proxyEnv()}, nil
+	}}, s.newMasters())
+}

@@ -1,0 +1,332 @@
+package kubetest
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"net/netip"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"vnfm/mgmtdriver/ssh/sshtest"
+)
+
+// Options say what machines are like.
+type Options struct {
+	PrepareTime time.Duration // that a script needs to install and fetch
+	JoinTime    time.Duration // that it needs to make a cluster, or to join it
+	Docker      bool          // nodes use Docker in place of containerd
+	Password    string        // of the user dockerhub at every registry; "" = any
+}
+
+// World are machines and the clusters that they make. Its methods may be called from any goroutine.
+type World struct {
+	options Options
+
+	mu        sync.Mutex
+	machines  map[netip.Addr]*machine
+	clusters  []*cluster
+	faults    []*Fault
+	surprises []string
+	busy      int // scripts that run
+	mostBusy  int
+}
+
+// New returns a world without machines.
+func New(options Options) *World {
+	return &World{options: options, machines: map[netip.Addr]*machine{}}
+}
+
+// Fault makes commands fail.
+type Fault struct {
+	Address netip.Addr // of the machine; the zero value = any
+	Command string     // a part of the command; the phases of scripts are "script prepare" and "script join"
+	Times   int        // 0 = ever
+	Late    bool       // it fails when it has done its work
+	Stderr  string
+}
+
+// Fail makes commands fail from now on.
+func (w *World) Fail(fault Fault) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.faults = append(w.faults, &fault)
+}
+
+// Heal ends all faults.
+func (w *World) Heal() {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.faults = nil
+}
+
+// fault is that of a command; nil if there is none.
+func (w *World) fault(m *machine, command string, late bool) *Fault {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	for i, f := range w.faults {
+		if f.Late != late || !strings.Contains(command, f.Command) || (f.Address.IsValid() && !slices.Contains(m.addresses, f.Address)) {
+			continue
+		}
+		if f.Times == 1 {
+			w.faults = slices.Delete(w.faults, i, i+1)
+		} else if f.Times > 1 {
+			f.Times--
+		}
+		return f
+	}
+	return nil
+}
+
+// surprise notes what must not happen. The lock is held.
+func (w *World) surprise(format string, args ...any) {
+	w.surprises = append(w.surprises, fmt.Sprintf(format, args...))
+}
+
+// Surprises are what should not have happened.
+func (w *World) Surprises() []string {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return slices.Clone(w.surprises)
+}
+
+// MostBusy is the largest number of scripts that ran at the same time.
+func (w *World) MostBusy() int {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.mostBusy
+}
+
+// Environment is that in which the script ran by which a machine has joined, or was to join.
+func (w *World) Environment(address netip.Addr) map[string]string {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if m := w.machines[address]; m != nil {
+		return maps.Clone(m.env)
+	}
+	return nil
+}
+
+// machine is a booted machine.
+type machine struct {
+	world     *World
+	addresses []netip.Addr
+	server    *sshtest.Server // set by the first command
+
+	cluster  *cluster // that it is a node of
+	begun    bool     // kubeadm has begun to make it a node
+	name     string
+	prepared bool
+	loaded   string // the configuration that HAProxy has read
+	logins   []string
+	env      map[string]string // of the script by which the machine has joined
+}
+
+// Boot boots a machine at addresses, the first of them in the network of its cluster, and returns what plays its commands.
+func (w *World) Boot(addresses ...netip.Addr) sshtest.Handler {
+	m := &machine{world: w, addresses: addresses}
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	for _, address := range addresses {
+		w.machines[address] = m
+	}
+	play := sshtest.Linux(m.run)
+	return func(ctx context.Context, s *sshtest.Session) int {
+		m.meet(s.Machine)
+		return play(ctx, s)
+	}
+}
+
+// meet learns which server the machine is.
+func (m *machine) meet(server *sshtest.Server) {
+	m.world.mu.Lock()
+	defer m.world.mu.Unlock()
+	if m.server != nil {
+		return
+	}
+	m.server = server
+	m.put("/etc/hosts", "127.0.0.1 localhost\n")
+}
+
+// deploy puts a pod of an application, and one of the network, on a node.
+func (w *World) deploy(c *cluster, node string) {
+	c.pods = append(c.pods, pod{name: fmt.Sprintf("app-%d", len(c.pods)), node: node}, pod{name: "calico-" + node, node: node, daemon: true})
+}
+
+// alive reports whether the machine is there. The lock is held.
+func (m *machine) alive() bool {
+	return m.server != nil && !m.server.Closed() && m.world.machines[m.addresses[0]] == m
+}
+
+// run plays a command.
+func (m *machine) run(ctx context.Context, s *sshtest.Session) int {
+	command := strings.Join(s.Argv, " ")
+	if s.Argv[0] == "bash" {
+		return m.script(ctx, s)
+	}
+	if f := m.world.fault(m, command, false); f != nil {
+		return refuse(s, f)
+	}
+	m.world.mu.Lock()
+	status := m.play(s)
+	m.world.mu.Unlock()
+	if f := m.world.fault(m, command, true); f != nil {
+		return refuse(s, f)
+	}
+	return status
+}
+
+func refuse(s *sshtest.Session, f *Fault) int {
+	_, _ = fmt.Fprintln(s.Stderr, f.Stderr)
+	return 1
+}
+
+// play plays a command that takes no time. The lock is held.
+func (m *machine) play(s *sshtest.Session) int {
+	args := s.Argv[1:]
+	switch s.Argv[0] {
+	case "test":
+		if len(args) == 2 && args[0] == "-e" && args[1] == "/etc/kubernetes/kubelet.conf" {
+			return map[bool]int{true: 0, false: 1}[m.begun]
+		}
+	case "kubectl":
+		if len(args) > 3 && args[0] == "--kubeconfig" && args[1] == "/etc/kubernetes/admin.conf" && s.Root {
+			return m.kubectl(s, args[2:])
+		}
+	case "kubeadm":
+		if s.Root {
+			return m.kubeadm(s, args)
+		}
+	case "haproxy", "systemctl":
+		return m.haproxy(s)
+	case "docker":
+		return m.docker(s, args)
+	}
+	return m.unknown(s)
+}
+
+func (m *machine) unknown(s *sshtest.Session) int {
+	m.world.surprise("%s: nobody plays %q (root: %t)", m.addresses[0], s.Argv, s.Root)
+	_, _ = fmt.Fprintf(s.Stderr, "kubetest: %q is not known here\n", s.Argv)
+	return 127
+}
+
+// put writes a file.
+func (m *machine) put(path, content string) {
+	if err := m.server.MkdirAll(path[:strings.LastIndexByte(path, '/')]); err != nil {
+		m.world.surprise("%s: %v", m.addresses[0], err)
+	}
+	if err := m.server.WriteFile(path, []byte(content)); err != nil {
+		m.world.surprise("%s: %v", m.addresses[0], err)
+	}
+}
+
+func (m *machine) read(path string) string {
+	content, err := m.server.ReadFile(path)
+	if err != nil {
+		return ""
+	}
+	return string(content)
+}
+
+const haproxyConfig = "/etc/haproxy/haproxy.cfg"
+
+func (m *machine) haproxy(s *sshtest.Session) int {
+	config := m.read(haproxyConfig)
+	switch strings.Join(s.Argv, " ") {
+	case "haproxy -c -q -f " + haproxyConfig:
+		if !strings.Contains(config, ":6443 check") {
+			_, _ = fmt.Fprintln(s.Stderr, "Fatal errors found in configuration.")
+			return 1
+		}
+		return 0
+	case "systemctl reload haproxy":
+		m.loaded = config
+		return 0
+	}
+	return m.unknown(s)
+}
+
+func (m *machine) docker(s *sshtest.Session, args []string) int {
+	if len(args) != 5 || args[0] != "login" || args[2] != "--username" || args[4] != "--password-stdin" || !s.Root {
+		return m.unknown(s)
+	}
+	password := make([]byte, 100)
+	n, _ := s.Stdin.Read(password)
+	if want := m.world.options.Password; want != "" && want != string(password[:n]) {
+		_, _ = fmt.Fprintln(s.Stderr, "Error response from daemon: unauthorized")
+		return 1
+	}
+	if login := args[3] + "@" + args[1]; !slices.Contains(m.logins, login) {
+		m.logins = append(m.logins, login)
+	}
+	_, _ = fmt.Fprintln(s.Stdout, "Login Succeeded")
+	return 0
+}
+
+// View is what a world looks like.
+type View struct {
+	Nodes     map[string]Node
+	Members   []string            // of etcd, by name
+	Pods      map[string]int      // of applications, by node
+	Hosts     map[string]string   // /etc/hosts by address of the machine, those that are alive
+	Balancers map[string][]string // addresses of the servers of HAProxy as it runs, by address of the machine
+	Logins    map[string][]string // at registries, by address of the machine
+}
+
+// Node is a node of a cluster.
+type Node struct {
+	Address string
+	Master  bool
+	Ready   bool
+	Labels  map[string]string
+}
+
+// View tells what the machines that are alive, and their clusters, are like.
+func (w *World) View() View {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	v := View{Nodes: map[string]Node{}, Pods: map[string]int{}, Hosts: map[string]string{}, Balancers: map[string][]string{},
+		Logins: map[string][]string{}}
+	for _, c := range w.clusters {
+		for name, n := range c.nodes {
+			v.Nodes[name] = Node{Address: n.ip.String(), Master: n.master, Ready: n.machine.ready(c), Labels: maps.Clone(n.labels)}
+		}
+		for _, m := range c.members {
+			v.Members = append(v.Members, m.name)
+		}
+		for _, p := range c.pods {
+			if !p.daemon {
+				v.Pods[p.node]++
+			}
+		}
+	}
+	slices.Sort(v.Members)
+	for address, m := range w.machines {
+		if m.addresses[0] != address || !m.alive() {
+			continue
+		}
+		key := address.String()
+		v.Hosts[key] = m.read("/etc/hosts")
+		if servers := serversIn(m.loaded); servers != nil {
+			v.Balancers[key] = servers
+		}
+		if len(m.logins) > 0 {
+			v.Logins[key] = m.logins
+		}
+	}
+	return v
+}
+
+func serversIn(config string) []string {
+	var servers []string
+	for line := range strings.Lines(config) {
+		if fields := strings.Fields(line); len(fields) > 2 && fields[0] == "server" {
+			servers = append(servers, fields[1]+" "+fields[2])
+		}
+	}
+	slices.Sort(servers)
+	return servers
+}

@@ -1,0 +1,193 @@
+package kubernetes
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+	"slices"
+	"strings"
+	"sync"
+
+	"vnfm/mgmtdriver"
+	"vnfm/mgmtdriver/ssh"
+)
+
+// work is a long command that is run on several nodes.
+type work struct {
+	name    string // tells the jobs of a step apart
+	inOrder bool   // one node after the other; the first failure ends it
+	// job is what is run on a node. It is called before the job is started; a nil job says that the node is done already.
+	job func(ctx context.Context, n *node, host *ssh.Host) (*ssh.Job, error)
+}
+
+// workState is what a step keeps of its work between two calls. It may be lost: then what has failed is done once more.
+type workState struct {
+	Failed map[string]string `json:"failed,omitempty"` // by server
+	Done   map[string]bool   `json:"done,omitempty"`
+}
+
+// nodeWork is how far a node is.
+type nodeWork struct {
+	phase  ssh.Phase
+	detail string // last line of its output, or why it has failed
+	failed bool
+}
+
+// do drives the work on all nodes: what is done stays, what runs goes on whatever happens to others, and in the end the failures are told
+// together. A retry of the operation goes on with the nodes that have failed.
+func (s *site) do(ctx context.Context, w work, nodes []*node) (mgmtdriver.Result, error) {
+	if len(nodes) == 0 {
+		return mgmtdriver.Done(nil), nil
+	}
+	state := workState{}
+	if s.call.State != nil && json.Unmarshal(s.call.State, &state) != nil {
+		state = workState{}
+	}
+	looked, err := s.look(ctx, w, nodes, &state)
+	if err != nil {
+		return mgmtdriver.Result{}, err
+	}
+	running, waiting := sort(nodes, looked, &state)
+	for len(waiting) > 0 && len(running) < s.atOnce(w) && (!w.inOrder || len(state.Failed) == 0) {
+		some := waiting[:min(len(waiting), s.atOnce(w)-len(running))]
+		started, err := s.start(ctx, w, some, &state)
+		if err != nil {
+			return mgmtdriver.Result{}, err
+		}
+		running, waiting = append(running, started...), waiting[len(some):]
+	}
+	if len(running) > 0 || (len(waiting) > 0 && (!w.inOrder || len(state.Failed) == 0)) {
+		return mgmtdriver.Wait(told(w, nodes, running, looked, &state)).With(state), nil
+	}
+	return mgmtdriver.Done(nil), state.failure(nodes)
+}
+
+func (s *site) atOnce(w work) int {
+	if w.inOrder {
+		return 1
+	}
+	return s.driver.config.Together
+}
+
+// look asks all nodes that are not known to be done how far they are.
+func (s *site) look(ctx context.Context, w work, nodes []*node, state *workState) (map[*node]nodeWork, error) {
+	looked, mu := map[*node]nodeWork{}, sync.Mutex{}
+	asked := filter(nodes, func(n *node) bool { return !state.Done[n.vnfc.ServerID] && state.Failed[n.vnfc.ServerID] == "" })
+	err := s.each(ctx, asked, func(ctx context.Context, n *node, host *ssh.Host) error {
+		job := ssh.Job{ID: ssh.JobID(s.call, w.name)}
+		progress, err := host.Poll(ctx, job)
+		if err != nil {
+			return err
+		}
+		s.learnSecrets(progress)
+		found := nodeWork{phase: progress.Phase, detail: host.LastLine(progress)}
+		if progress.Phase == ssh.JobLost || progress.Phase == ssh.JobEnded && progress.Status != 0 {
+			// Drive removes it, so that it can be started again.
+			job.Argv = []string{w.name}
+			if _, err = host.Drive(ctx, job); !errors.As(err, new(*mgmtdriver.Failure)) {
+				return err
+			}
+			found.failed, found.detail = true, err.Error()
+		}
+		mu.Lock()
+		defer mu.Unlock()
+		looked[n] = found
+		return nil
+	})
+	return looked, err
+}
+
+// sort notes what has ended, and returns what runs and what waits.
+func sort(nodes []*node, looked map[*node]nodeWork, state *workState) (running, waiting []*node) {
+	for _, n := range nodes {
+		found, ok := looked[n]
+		switch {
+		case !ok:
+		case found.failed:
+			if state.Failed == nil {
+				state.Failed = map[string]string{}
+			}
+			state.Failed[n.vnfc.ServerID] = found.detail
+		case found.phase == ssh.JobEnded:
+			state.done(n)
+		case found.phase == ssh.JobRunning:
+			running = append(running, n)
+		default:
+			waiting = append(waiting, n)
+		}
+	}
+	return running, waiting
+}
+
+func (w *workState) done(n *node) {
+	if w.Done == nil {
+		w.Done = map[string]bool{}
+	}
+	w.Done[n.vnfc.ServerID] = true
+}
+
+// start starts the work on nodes, and returns those where it runs then.
+func (s *site) start(ctx context.Context, w work, nodes []*node, state *workState) ([]*node, error) {
+	jobs, mu := map[*node]*ssh.Job{}, sync.Mutex{}
+	err := s.each(ctx, nodes, func(ctx context.Context, n *node, host *ssh.Host) error {
+		job, err := w.job(ctx, n, host)
+		if err == nil && job != nil {
+			job.ID = ssh.JobID(s.call, w.name)
+			err = host.Start(ctx, *job)
+		}
+		if err != nil {
+			return err
+		}
+		mu.Lock()
+		defer mu.Unlock()
+		jobs[n] = job
+		return nil
+	})
+	var running []*node
+	for n, job := range jobs {
+		if job == nil {
+			state.done(n)
+		} else {
+			running = append(running, n)
+		}
+	}
+	return running, err
+}
+
+// told is what is being waited for.
+func told(w work, nodes, running []*node, looked map[*node]nodeWork, state *workState) string {
+	text := fmt.Sprintf("%s: %d of %d nodes are done", w.name, len(state.Done), len(nodes))
+	if len(state.Failed) > 0 {
+		text += fmt.Sprintf(", %d have failed", len(state.Failed))
+	}
+	const shown = 8
+	for i, n := range nodes {
+		if !slices.Contains(running, n) {
+			continue
+		}
+		if i >= shown {
+			return text + " …"
+		}
+		text += "; " + n.name
+		if detail := looked[n].detail; detail != "" {
+			text += ": " + detail
+		}
+	}
+	return text
+}
+
+// failure tells which nodes have failed; nil if none has.
+func (w *workState) failure(nodes []*node) error {
+	if len(w.Failed) == 0 {
+		return nil
+	}
+	var lines []string
+	for _, n := range nodes {
+		if detail := w.Failed[n.vnfc.ServerID]; detail != "" {
+			lines = append(lines, detail)
+		}
+	}
+	return &mgmtdriver.Failure{Title: "Node could not be set up", Status: http.StatusInternalServerError, Detail: strings.Join(lines, "\n")}
+}

@@ -20,7 +20,7 @@ import (
 	"vnfm/lcm/heat"
 	"vnfm/lcm/heat/heattest"
 	"vnfm/lcm/notify"
-	"vnfm/mgmtdriver/external"
+	"vnfm/mgmtdriver/ssh"
 	"vnfm/server"
 	"vnfm/store"
 	"vnfm/vnfpkg"
@@ -45,6 +45,7 @@ type serveFlags struct {
 	NFVOPackages    vnfpkg.NFVOOptions `embed:"" prefix:"nfvo-packages-"`
 	Callback        callbackFlags      `embed:"" prefix:"callback-" envprefix:"VNFM_CALLBACK_"`
 	Peers           peer.Policy        `embed:"" prefix:"peer-" envprefix:"VNFM_PEER_"`
+	Node            nodeFlags          `embed:"" prefix:"node-"`
 }
 
 // callbackFlags say how notifications are delivered.
@@ -117,7 +118,9 @@ func (f *serveFlags) serve(ctx context.Context, logger *slog.Logger, ready func(
 		return err
 	}
 	began := time.Now()
-	drivers, err := external.Start(ctx, f.MgmtDriver, external.Config{Logger: logger})
+	pool := ssh.NewPool(ssh.Config{})
+	defer func() { err = errors.Join(err, pool.Close()) }()
+	drivers, err := f.drivers(ctx, pool, logger)
 	if err != nil {
 		return err
 	}

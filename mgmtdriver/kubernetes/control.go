@@ -104,12 +104,9 @@ func (s *site) control(ctx context.Context, masters []*node) (*control, error) {
 }
 
 // kubectl runs kubectl as the administrator of the cluster.
-func (c *control) kubectl(ctx context.Context, arguments ...string) (string, error) {
-	output, err := c.host.Run(ctx, ssh.Command{Argv: append([]string{"kubectl", "--kubeconfig", adminConfig}, arguments...), Root: true})
-	if err != nil {
-		return "", err
-	}
-	return output.Stdout, nil
+func (c *control) kubectl(ctx context.Context, arguments ...string) error {
+	_, err := c.host.Run(ctx, ssh.Command{Argv: append([]string{"kubectl", "--kubeconfig", adminConfig}, arguments...), Root: true})
+	return err
 }
 
 func (c *control) kubectlJSON(ctx context.Context, into any, arguments ...string) error {

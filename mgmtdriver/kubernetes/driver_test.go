@@ -117,9 +117,10 @@ func TestConformance(t *testing.T) {
 		hooks := []mgmtdriver.Hook{mgmtdriver.InstantiateEnd, mgmtdriver.ScaleEnd, mgmtdriver.ScaleStart, mgmtdriver.HealStart, mgmtdriver.HealEnd,
 			mgmtdriver.TerminateEnd}
 		drivertest.Run(t, drivertest.Suite{Hooks: hooks, New: func(t *testing.T) drivertest.World {
+			t.Helper()
 			b := newBed(t, of)
 			b.instantiate()
-			var current mgmtdriver.Hook = mgmtdriver.InstantiateEnd
+			current := mgmtdriver.InstantiateEnd
 			return drivertest.World{Driver: b.driver, State: b.state, Call: func(hook mgmtdriver.Hook) *mgmtdriver.Call {
 				if hook != current {
 					b.proceed(hook)
@@ -152,5 +153,7 @@ func (b *bed) proceed(hook mgmtdriver.Hook) {
 	case mgmtdriver.TerminateEnd:
 		b.begin("TERMINATE", `{}`)
 		b.removed, b.after = b.vnfcs, nil
+	default:
+		b.t.Fatalf("nothing comes before %s", hook)
 	}
 }

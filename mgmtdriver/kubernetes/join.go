@@ -246,7 +246,7 @@ func (s *site) afresh(ctx context.Context, c *control, n *node, host *ssh.Host) 
 		return true, nil
 	}
 	if known != nil && c.node != n {
-		if _, err := c.kubectl(ctx, "delete", "node", known.Metadata.Name, "--ignore-not-found"); err != nil {
+		if err := c.kubectl(ctx, "delete", "node", known.Metadata.Name, "--ignore-not-found"); err != nil {
 			return false, err
 		}
 	}

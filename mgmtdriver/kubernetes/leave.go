@@ -84,7 +84,7 @@ func (s *site) drain(ctx context.Context) (mgmtdriver.Result, error) {
 		for _, n := range present {
 			cordon = append(cordon, n.name)
 		}
-		if _, err := c.kubectl(ctx, cordon...); err != nil {
+		if err := c.kubectl(ctx, cordon...); err != nil {
 			return mgmtdriver.Result{}, err
 		}
 	}
@@ -95,7 +95,7 @@ func (s *site) drain(ctx context.Context) (mgmtdriver.Result, error) {
 			drained[slices.Index(going, n)] = true // or as good as
 			return nil
 		}
-		_, err := c.kubectl(ctx, "drain", n.name, "--ignore-daemonsets", "--delete-emptydir-data", "--force", "--timeout="+drainCall.String())
+		err := c.kubectl(ctx, "drain", n.name, "--ignore-daemonsets", "--delete-emptydir-data", "--force", "--timeout="+drainCall.String())
 		drained[slices.Index(going, n)] = err == nil
 		return nil
 	})
@@ -147,11 +147,11 @@ func (c *control) forget(ctx context.Context, n *node) error {
 		return nil
 	}
 	// Pods of a node that is dead are terminating for ever, and what replaces them may wait for that.
-	_, err := c.kubectl(ctx, "delete", "pods", "--all-namespaces", "--field-selector", "spec.nodeName="+n.name, "--force", "--grace-period=0", "--wait=false")
+	err := c.kubectl(ctx, "delete", "pods", "--all-namespaces", "--field-selector", "spec.nodeName="+n.name, "--force", "--grace-period=0", "--wait=false")
 	if err != nil {
 		return fmt.Errorf("remove pods of %s: %w", n.name, err)
 	}
-	if _, err = c.kubectl(ctx, "delete", "node", n.name, "--ignore-not-found"); err != nil {
+	if err = c.kubectl(ctx, "delete", "node", n.name, "--ignore-not-found"); err != nil {
 		return fmt.Errorf("remove node %s: %w", n.name, err)
 	}
 	return nil

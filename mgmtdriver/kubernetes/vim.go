@@ -78,7 +78,7 @@ func (s *site) makeAdmin(ctx context.Context, c *control) error {
 	if err := c.host.Put(ctx, ssh.File{Path: manifestPath, Content: ssh.Bytes(manifest)}); err != nil {
 		return err
 	}
-	_, err = c.kubectl(ctx, "apply", "-f", manifestPath)
+	err = c.kubectl(ctx, "apply", "-f", manifestPath)
 	return err
 }
 

@@ -119,6 +119,7 @@ func (m *machine) work(ctx context.Context, a *arguments, takes time.Duration) e
 	w := m.world
 	w.mu.Lock()
 	w.busy++
+	w.scripts[m]++
 	w.mostBusy = max(w.mostBusy, w.busy)
 	var at *cluster
 	if a.masters != nil && !a.prepare {

@@ -32,11 +32,12 @@ type World struct {
 	surprises []string
 	busy      int // scripts that run
 	mostBusy  int
+	scripts   map[*machine]int
 }
 
 // New returns a world without machines.
 func New(options Options) *World {
-	return &World{options: options, machines: map[netip.Addr]*machine{}}
+	return &World{options: options, machines: map[netip.Addr]*machine{}, scripts: map[*machine]int{}}
 }
 
 // Fault makes commands fail.
@@ -92,6 +93,13 @@ func (w *World) Surprises() []string {
 	return slices.Clone(w.surprises)
 }
 
+// Busy is the number of scripts that run.
+func (w *World) Busy() int {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.busy
+}
+
 // MostBusy is the largest number of scripts that ran at the same time.
 func (w *World) MostBusy() int {
 	w.mu.Lock()
@@ -107,6 +115,13 @@ func (w *World) Environment(address netip.Addr) map[string]string {
 		return maps.Clone(m.env)
 	}
 	return nil
+}
+
+// Scripts are the numbers of scripts that were run on the machines that there were.
+func (w *World) Scripts() []int {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return slices.Collect(maps.Values(w.scripts))
 }
 
 // machine is a booted machine.

@@ -99,7 +99,7 @@ func remanage(links, granted []ExtManagedVirtualLinkData) []ExtManagedVirtualLin
 func unmask(value, original any) any {
 	switch value := value.(type) {
 	case string:
-		if secret, ok := original.(string); ok && value == Masked {
+		if secret, ok := original.(string); ok && (value == Masked || value == Mask(secret)) {
 			return secret
 		}
 	case map[string]any:

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"encoding/json"
 	"log/slog"
+	"regexp"
 	"slices"
 	"strings"
 )
@@ -48,7 +49,7 @@ func SecretName(name string) bool {
 	return false
 }
 
-// Redact returns a text without the strings that [Mask] would mask in a JSON-like value.
+// Redact returns a text without the secrets that [Mask] would mask in a JSON-like value.
 func Redact(text string, value any) string {
 	found := secrets(value, false, nil)
 	// The longest first: one secret may be a part of another.
@@ -59,7 +60,7 @@ func Redact(text string, value any) string {
 	return text
 }
 
-// secrets appends the strings under secret names, at any depth, to found.
+// secrets appends the strings under secret names, at any depth, and the passwords in URLs to found.
 func secrets(value any, secret bool, found []string) []string {
 	switch value := value.(type) {
 	case map[string]any:
@@ -74,11 +75,18 @@ func secrets(value any, secret bool, found []string) []string {
 		if secret && value != "" {
 			found = append(found, value)
 		}
+		for _, parts := range urlPassword.FindAllStringSubmatch(value, -1) {
+			found = append(found, parts[2])
+		}
 	}
 	return found
 }
 
-// Mask returns a copy of a JSON-like value in which every value under a secret name, at any depth, is replaced by ***.
+// urlPassword finds the password in a URL, such as that of a proxy.
+var urlPassword = regexp.MustCompile(`([A-Za-z][A-Za-z0-9+.-]*://[^/@:\s]*:)([^/\s]+)@`)
+
+// Mask returns a copy of a JSON-like value in which every value under a secret name, at any depth, is replaced by ***, and so is the password
+// in every URL.
 func Mask(value any) any {
 	switch value := value.(type) {
 	case map[string]any:
@@ -97,6 +105,8 @@ func Mask(value any) any {
 			masked[i] = Mask(element)
 		}
 		return masked
+	case string:
+		return urlPassword.ReplaceAllString(value, "${1}"+Masked+"@")
 	default:
 		return value
 	}

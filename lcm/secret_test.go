@@ -30,6 +30,7 @@ func TestMaskHidesSecretsAtAnyDepth(t *testing.T) {
 			"oidc_token_url":  "https://sso.example/token",
 			"numeric":         json.Number("3"),
 			"private_key_pem": "geheim",
+			"proxy":           []any{"http://user:geheim@proxy:port", "https://user:ge@heim@proxy/a@b", "http://user@proxy:80", "see http://proxy"},
 		},
 	})
 	want := map[string]any{
@@ -49,6 +50,7 @@ func TestMaskHidesSecretsAtAnyDepth(t *testing.T) {
 			"oidc_token_url":  "https://sso.example/token",
 			"numeric":         json.Number("3"),
 			"private_key_pem": Masked,
+			"proxy":           []any{"http://user:***@proxy:port", "https://user:***@proxy/a@b", "http://user@proxy:80", "see http://proxy"},
 		},
 	}
 	if diff := cmp.Diff(want, got); diff != "" {

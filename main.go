@@ -3,11 +3,14 @@ package main
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"log/slog"
+	"net/netip"
 	"os"
 	"os/signal"
 	"path/filepath"
@@ -19,6 +22,8 @@ import (
 	"vnfm/lcm"
 	"vnfm/lcm/grant"
 	"vnfm/lcm/heat/heattest"
+	"vnfm/mgmtdriver/kubernetes/kubetest"
+	"vnfm/mgmtdriver/ssh/sshtest"
 	"vnfm/samples"
 	"vnfm/samples/demo"
 	"vnfm/store"
@@ -209,7 +214,10 @@ type simFlags struct {
 	SimSSHPort uint16        `env:"VNFM_SIM_SSH_PORT" help:"Port at which every simulated server answers SSH and SFTP (ubuntu, password ubuntu), on addresses of its own below 127.0.0.0/8. Default: 0, not at all."`
 }
 
-func (f *simFlags) start(ctx context.Context, logger *slog.Logger) (*heattest.Cloud, error) {
+// slowNodes are simulated nodes of Kubernetes on which one sees what happens when.
+var slowNodes = kubetest.Options{PrepareTime: 3 * time.Second, JoinTime: 2 * time.Second}
+
+func (f *simFlags) start(ctx context.Context, logger *slog.Logger, nodes kubetest.Options) (*heattest.Cloud, error) {
 	if err := requireLoopback("--sim-listen", f.SimListen); err != nil {
 		return nil, err
 	}
@@ -217,7 +225,10 @@ func (f *simFlags) start(ctx context.Context, logger *slog.Logger) (*heattest.Cl
 	delays["OS::Nova::Server"] = heattest.Delay{Create: f.SimDelay, Update: f.SimDelay, Delete: f.SimDelay / 2}
 	options := heattest.Options{Delays: delays, Logger: logger}
 	if f.SimSSHPort != 0 {
-		options.VMs = &heattest.SSHVMs{Port: int(f.SimSSHPort), User: "ubuntu", Password: "ubuntu"}
+		// They also play what the nodes of a Kubernetes cluster do.
+		world := kubetest.New(nodes)
+		options.VMs = &heattest.SSHVMs{Port: int(f.SimSSHPort), User: "ubuntu", Password: "ubuntu",
+			Handler: func(m heattest.Machine) sshtest.Handler { return world.Boot(m.Addresses...) }}
 	}
 	cloud, err := heattest.New(options)
 	if err != nil {
@@ -236,7 +247,7 @@ type openstackSimCommand struct {
 }
 
 func (c *openstackSimCommand) Run(ctx context.Context) error {
-	cloud, err := c.start(ctx, c.logger(os.Stderr))
+	cloud, err := c.start(ctx, c.logger(os.Stderr), slowNodes)
 	if err != nil {
 		return err
 	}
@@ -262,12 +273,12 @@ func (c *demoCommand) Run(ctx context.Context) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, os.RemoveAll(dir)) }()
-	var csar bytes.Buffer
-	if err := vnfpkg.BuildFS(ctx, samples.TwoVdu(), &csar); err != nil {
-		return err
-	}
 	logger := slog.New(slog.NewTextHandler(os.Stderr, &slog.HandlerOptions{Level: slog.LevelWarn}))
-	cloud, err := c.start(ctx, logger)
+	c.SimSSHPort = cmp.Or(c.SimSSHPort, sshtest.DefaultPort)
+	nodes := kubetest.Options{PrepareTime: c.SimDelay, JoinTime: c.SimDelay, Tell: func(address netip.Addr, what string) {
+		fmt.Printf("%-11s %s\n", address, what)
+	}}
+	cloud, err := c.start(ctx, logger, nodes)
 	if err != nil {
 		return err
 	}
@@ -279,22 +290,13 @@ func (c *demoCommand) Run(ctx context.Context) (err error) {
 	}
 	serve.Listen, serve.DatabaseURL, serve.DataDir, serve.SecretKeyFile = c.Listen, "", dir, ""
 	serve.Grant, serve.NFVOPackages = grant.Options{}, vnfpkg.NFVOOptions{} // nobody is asked
+	serve.Node.SSHPort = c.SimSSHPort
 	fmt.Println("start       PostgreSQL, the VNF manager and a simulated OpenStack")
 	return serve.serve(ctx, logger, func(ctx context.Context, vims *lcm.VimRegistry) error {
 		if err := registerSim(ctx, vims, cloud); err != nil {
 			return err
 		}
-		walk := demo.Walk{
-			BaseURL:  "http://" + c.Listen,
-			CSAR:     csar.Bytes(),
-			Networks: []string{cloud.NetworkID("net0"), cloud.NetworkID("net1")},
-			Subnets:  []string{cloud.SubnetID("net0"), cloud.SubnetID("net1")},
-			Spoil: func() {
-				cloud.FailResource(heattest.ResourceFault{Type: "OS::Nova::Server", Action: "CREATE", Times: 1, Reason: "No valid host was found."})
-			},
-			Out: os.Stdout,
-		}
-		if err := walk.Run(ctx); err != nil {
+		if err := c.walk(ctx, cloud); err != nil {
 			return fmt.Errorf("the walk ended: %w", err)
 		}
 		if c.Once {
@@ -304,6 +306,33 @@ func (c *demoCommand) Run(ctx context.Context) (err error) {
 		fmt.Printf("done        the API is at http://%s, the simulated OpenStack at %s; Ctrl-C ends it\n", c.Listen, cloud.AuthURL())
 		return nil
 	})
+}
+
+// walk walks through the life of a small VNF, and of one that is a Kubernetes cluster.
+func (c *demoCommand) walk(ctx context.Context, cloud *heattest.Cloud) error {
+	walk := demo.Walk{
+		BaseURL:  "http://" + c.Listen,
+		Networks: []string{cloud.NetworkID("net0"), cloud.NetworkID("net1")},
+		Subnets:  []string{cloud.SubnetID("net0"), cloud.SubnetID("net1")},
+		Spoil: func() {
+			cloud.FailResource(heattest.ResourceFault{Type: "OS::Nova::Server", Action: "CREATE", Times: 1, Reason: "No valid host was found."})
+		},
+		Out: os.Stdout,
+	}
+	for _, part := range []struct {
+		source fs.FS
+		run    func(context.Context) error
+	}{{samples.TwoVdu(), walk.Run}, {samples.Kubernetes(), walk.RunCluster}} {
+		var csar bytes.Buffer
+		if err := vnfpkg.BuildFS(ctx, part.source, &csar); err != nil {
+			return err
+		}
+		walk.CSAR = csar.Bytes()
+		if err := part.run(ctx); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // kongDefaults fills a command with the defaults of its flags and the environment.

@@ -287,6 +287,7 @@ func TestDemoWalksToItsEnd(t *testing.T) {
 	}
 	for _, line := range []string{
 		"ONBOARDED", "instantiate COMPLETED", "VNFC    controller", "rollback    ROLLED_BACK", "retry       COMPLETED", "heal        COMPLETED", "terminate   COMPLETED",
+		"VIM     kubernetes", " has made the cluster as master", " has joined as worker", " from etcd", " drains worker",
 	} {
 		if !strings.Contains(string(output), line) {
 			t.Errorf("demo does not tell %q:\n%s", line, output)

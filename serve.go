@@ -78,7 +78,7 @@ func (c *serveCommand) Run(ctx context.Context) error {
 	if !c.WithOpenstackSim {
 		return c.serve(ctx, logger, nil)
 	}
-	cloud, err := c.start(ctx, logger)
+	cloud, err := c.start(ctx, logger, slowNodes)
 	if err != nil {
 		return err
 	}

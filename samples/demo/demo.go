@@ -1,6 +1,6 @@
 // Package demo walks through the life of a VNF over the API of a running server, and tells what it sees: the package is
 // onboarded, an instance created, instantiated, scaled and healed, an operation fails and is retried, another is rolled back, and at
-// the end the instance is terminated and deleted.
+// the end the instance is terminated and deleted. [Walk.RunCluster] does the like with a VNF that is a Kubernetes cluster.
 package demo
 
 import (
@@ -26,6 +26,11 @@ type Walk struct {
 
 // Run walks, and stops at the first thing that goes wrong.
 func (w *Walk) Run(ctx context.Context) error {
+	return w.live(ctx, w.instantiation(), w.change)
+}
+
+// live walks through the life of an instance of the package.
+func (w *Walk) live(ctx context.Context, instantiation map[string]any, change func(ctx context.Context, instance string) error) error {
 	vnfdID, pkg, err := w.onboard(ctx)
 	if err != nil {
 		return err
@@ -34,13 +39,13 @@ func (w *Walk) Run(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	if err := w.operate(ctx, instance, "instantiate", w.instantiation()); err != nil {
+	if err := w.operate(ctx, instance, "instantiate", instantiation); err != nil {
 		return err
 	}
 	if err := w.show(ctx, instance); err != nil {
 		return err
 	}
-	if err := w.change(ctx, instance); err != nil {
+	if err := change(ctx, instance); err != nil {
 		return err
 	}
 	if err := w.operate(ctx, instance, "terminate", map[string]any{"terminationType": "FORCEFUL"}); err != nil {

@@ -160,8 +160,11 @@ func (m *machine) kubectl(s *sshtest.Session, args []string) int {
 		}
 		return 0
 	case strings.HasPrefix(command, "drain ") && strings.Contains(command, " --ignore-daemonsets --delete-emptydir-data --force --timeout="):
-		return c.drain(s, args[1])
+		return m.drain(s, args[1])
 	case strings.HasPrefix(command, "delete node ") && args[3] == "--ignore-not-found":
+		if c.nodes[args[2]] != nil {
+			m.tell("removes %s from the cluster", args[2])
+		}
 		delete(c.nodes, args[2])
 		c.pods = slices.DeleteFunc(c.pods, func(p pod) bool { return p.node == args[2] })
 		return 0
@@ -209,7 +212,8 @@ func (c *cluster) nodeList(docker bool) []any {
 	return list
 }
 
-func (c *cluster) drain(s *sshtest.Session, name string) int {
+func (m *machine) drain(s *sshtest.Session, name string) int {
+	c := m.cluster
 	n := c.nodes[name]
 	if n == nil {
 		_, _ = fmt.Fprintf(s.Stderr, "Error from server (NotFound): nodes %q not found\n", name)
@@ -219,6 +223,7 @@ func (c *cluster) drain(s *sshtest.Session, name string) int {
 		_, _ = fmt.Fprintln(s.Stderr, "error: unable to drain node: global timeout reached")
 		return 1
 	}
+	m.tell("drains %s", name)
 	var others []string
 	for other, o := range c.nodes {
 		if other != name && !o.master && !o.closed {
@@ -280,6 +285,7 @@ func (m *machine) etcdctl(s *sshtest.Session, args []string) int {
 			_, _ = fmt.Fprintln(s.Stderr, "Error: etcdserver: member not found")
 			return 1
 		}
+		m.tell("removes %s from etcd", c.members[at].name)
 		c.members = slices.Delete(c.members, at, at+1)
 		if !c.majority() {
 			m.world.surprise("etcd has lost its majority by the removal of %x", id)

@@ -83,6 +83,9 @@ func (m *machine) script(ctx context.Context, s *sshtest.Session) int {
 		return refuse(s, f)
 	}
 	_, _ = fmt.Fprintln(s.Stdout, "install_k8s_cluster:", phase)
+	if a.prepare {
+		m.tell("installs containerd and Kubernetes")
+	}
 	if err := m.work(ctx, a, takes); err != nil {
 		_, _ = fmt.Fprintln(s.Stderr, err)
 		return 255
@@ -195,6 +198,7 @@ func (m *machine) join(a *arguments, env map[string]string) error {
 		made, err := w.newCluster(a.endpoint(len(a.masters) > 1))
 		if err == nil {
 			made.add(m, true)
+			m.tell("has made the cluster as %s", m.name)
 		}
 		return err
 	}
@@ -212,6 +216,7 @@ func (m *machine) join(a *arguments, env map[string]string) error {
 	}
 	if a.worker != "" {
 		c.add(m, false)
+		m.tell("has joined as %s", m.name)
 		return nil
 	}
 	if !slices.Contains(c.keys, a.key) {
@@ -221,5 +226,6 @@ func (m *machine) join(a *arguments, env map[string]string) error {
 		return errors.New("etcd cluster is not healthy: failed to dial a member")
 	}
 	c.add(m, true)
+	m.tell("has joined as %s", m.name)
 	return nil
 }

@@ -18,7 +18,9 @@ type Options struct {
 	PrepareTime time.Duration // that a script needs to install and fetch
 	JoinTime    time.Duration // that it needs to make a cluster, or to join it
 	Docker      bool          // nodes use Docker in place of containerd
-	Password    string        // of the user dockerhub at every registry; "" = any
+	Password    string        // that all registries want; "" = any
+	// Tell is called with what happens on a machine, for people; nil: nobody is told. It must not call the world.
+	Tell func(address netip.Addr, what string)
 }
 
 // World are machines and the clusters that they make. Its methods may be called from any goroutine.
@@ -79,6 +81,13 @@ func (w *World) fault(m *machine, command string, late bool) *Fault {
 		return f
 	}
 	return nil
+}
+
+// tell tells what happens on a machine.
+func (m *machine) tell(format string, args ...any) {
+	if m.world.options.Tell != nil {
+		m.world.options.Tell(m.addresses[0], fmt.Sprintf(format, args...))
+	}
 }
 
 // surprise notes what must not happen. The lock is held.

@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"io"
 	"log/slog"
 	"time"
 
@@ -13,22 +14,25 @@ import (
 
 // nodeFlags are the options of the management drivers that log in to VMs.
 type nodeFlags struct {
-	SSHPort   uint16        `default:"22" env:"VNFM_NODE_SSH_PORT" help:"SSH port of the VMs that management drivers work on. Default: 22."`
-	BootTime  time.Duration `default:"15m" env:"VNFM_NODE_BOOT_TIME" help:"Time in which a new VM has to let a management driver log in. Default: 15m."`
-	DrainTime time.Duration `default:"5m" env:"VNFM_NODE_DRAIN_TIME" help:"Time that the pods of a Kubernetes node have to leave it before it goes. Default: 5m."`
-	Together  int           `default:"32" env:"VNFM_NODE_TOGETHER" help:"VMs of one VNF that a management driver works on at once. Default: 32."`
+	SSHPort    uint16        `default:"22" env:"VNFM_NODE_SSH_PORT" help:"SSH port of the VMs that management drivers work on. Default: 22."`
+	BootTime   time.Duration `default:"15m" env:"VNFM_NODE_BOOT_TIME" help:"Time in which a new VM has to let a management driver log in. Default: 15m."`
+	ScriptTime time.Duration `default:"45m" env:"VNFM_NODE_SCRIPT_TIME" help:"Time that an installation script may take on a VM. Default: 45m."`
+	DrainTime  time.Duration `default:"5m" env:"VNFM_NODE_DRAIN_TIME" help:"Time that the pods of a Kubernetes node have to leave it before it goes. Default: 5m."`
+	Together   int           `default:"32" env:"VNFM_NODE_TOGETHER" help:"VMs of one VNF that a management driver works on at once. Default: 32."`
 }
 
-// drivers are the management drivers: those that are built in and those that are programs, which come first.
-func (f *serveFlags) drivers(ctx context.Context, pool *ssh.Pool, logger *slog.Logger) (mgmtdriver.Drivers, error) {
+// drivers are the management drivers: those that are built in and those that are programs, which come first. The connections to VMs must be
+// closed.
+func (f *serveFlags) drivers(ctx context.Context, logger *slog.Logger) (mgmtdriver.Drivers, io.Closer, error) {
 	drivers, err := external.Start(ctx, f.MgmtDriver, external.Config{Logger: logger})
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
+	pool := ssh.NewPool(ssh.Config{})
 	if _, taken := drivers[kubernetes.Name]; !taken {
 		drivers[kubernetes.Name] = kubernetes.New(pool, kubernetes.Config{
-			SSHPort: f.Node.SSHPort, BootTime: f.Node.BootTime, DrainTime: f.Node.DrainTime, Together: f.Node.Together,
+			SSHPort: f.Node.SSHPort, BootTime: f.Node.BootTime, InstallTime: f.Node.ScriptTime, DrainTime: f.Node.DrainTime, Together: f.Node.Together,
 		})
 	}
-	return drivers, nil
+	return drivers, pool, nil
 }

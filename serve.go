@@ -20,7 +20,6 @@ import (
 	"vnfm/lcm/heat"
 	"vnfm/lcm/heat/heattest"
 	"vnfm/lcm/notify"
-	"vnfm/mgmtdriver/ssh"
 	"vnfm/server"
 	"vnfm/store"
 	"vnfm/vnfpkg"
@@ -118,12 +117,11 @@ func (f *serveFlags) serve(ctx context.Context, logger *slog.Logger, ready func(
 		return err
 	}
 	began := time.Now()
-	pool := ssh.NewPool(ssh.Config{})
-	defer func() { err = errors.Join(err, pool.Close()) }()
-	drivers, err := f.drivers(ctx, pool, logger)
+	drivers, connections, err := f.drivers(ctx, logger)
 	if err != nil {
 		return err
 	}
+	defer func() { err = errors.Join(err, connections.Close()) }()
 	db, err := f.open(ctx)
 	if err != nil {
 		return err

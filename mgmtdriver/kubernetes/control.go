@@ -69,26 +69,39 @@ func (n *kubeNode) ip() netip.Addr {
 	return netip.Addr{}
 }
 
-// at returns the node of the cluster that has an address; nil if there is none.
-func (c *control) at(ip netip.Addr) *kubeNode {
-	i := slices.IndexFunc(c.nodes, func(n kubeNode) bool { return n.ip() == ip })
+// find returns what the cluster knows of a node; nil if it does not know it. A script may have let the kubelet choose another address of the
+// node, so that only the name tells.
+func (c *control) find(n *node) *kubeNode {
+	i := slices.IndexFunc(c.nodes, func(k kubeNode) bool { return k.ip() == n.ip })
+	if i < 0 {
+		i = slices.IndexFunc(c.nodes, func(k kubeNode) bool { return k.Metadata.Name == n.names()[0] && !sameNetwork(k.ip(), n.ip) })
+	}
 	if i < 0 {
 		return nil
 	}
 	return &c.nodes[i]
 }
 
+// sameNetwork reports whether two addresses are close to each other: then they are not those of one node.
+func sameNetwork(a, b netip.Addr) bool {
+	network, err := a.Prefix(16)
+	return err == nil && network.Contains(b)
+}
+
 // control opens the cluster through the first of some masters that answers for it.
 func (s *site) control(ctx context.Context, masters []*node) (*control, error) {
-	// At once, since one that is dead takes long to find out.
+	// All at once, and only until one answers, since it takes long to find out that one is dead.
+	asking, enough := context.WithCancel(ctx)
+	defer enough()
 	found := make([]*control, len(masters))
-	err := s.each(ctx, masters, func(ctx context.Context, n *node, host *ssh.Host) error {
+	err := s.each(asking, masters, func(ctx context.Context, n *node, host *ssh.Host) error {
 		c := &control{node: n, host: host}
 		var list struct{ Items []kubeNode }
 		err := c.kubectlJSON(ctx, &list, "get", "nodes", "-o", "json")
 		if err == nil {
 			c.nodes = list.Items
 			found[slices.Index(masters, n)] = c
+			enough()
 		}
 		return err
 	})
@@ -214,7 +227,7 @@ const etcdTime = 20 * time.Second
 // etcdctl runs etcdctl in the etcd of the master.
 func (c *control) etcdctl(ctx context.Context, arguments ...string) (string, error) {
 	name := c.node.name
-	if known := c.at(c.node.ip); known != nil {
+	if known := c.find(c.node); known != nil {
 		name = known.Metadata.Name
 	}
 	const pki = "/etc/kubernetes/pki/etcd/"

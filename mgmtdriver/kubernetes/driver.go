@@ -22,10 +22,11 @@ const Name = "mgmt-drivers-kubernetes"
 
 // Config are the options of the driver; the zero value of each means its default.
 type Config struct {
-	SSHPort   uint16        // of the nodes; default 22
-	BootTime  time.Duration // in which new nodes have to let one log in; default 15 min
-	DrainTime time.Duration // that pods have to leave a node; default 5 min
-	Together  int           // nodes that are worked on at once; default 32
+	SSHPort     uint16        // of the nodes; default 22
+	BootTime    time.Duration // in which new nodes have to let one log in; default 15 min
+	InstallTime time.Duration // that a script may take on a node; default 45 min
+	DrainTime   time.Duration // that pods have to leave a node; default 5 min
+	Together    int           // nodes that are worked on at once; default 32
 }
 
 // Driver makes Kubernetes clusters. It may be used by many goroutines.
@@ -38,6 +39,7 @@ type Driver struct {
 func New(pool *ssh.Pool, config Config) *Driver {
 	config.SSHPort = cmp.Or(config.SSHPort, ssh.DefaultPort)
 	config.BootTime = cmp.Or(config.BootTime, 15*time.Minute)
+	config.InstallTime = cmp.Or(config.InstallTime, 45*time.Minute)
 	config.DrainTime = cmp.Or(config.DrainTime, 5*time.Minute)
 	config.Together = cmp.Or(config.Together, ssh.DefaultParallel)
 	return &Driver{pool: pool, config: config}
@@ -48,9 +50,9 @@ func (d *Driver) Steps(hook mgmtdriver.Hook) []mgmtdriver.Step {
 	switch hook {
 	case mgmtdriver.InstantiateEnd, mgmtdriver.HealEnd:
 		return append(d.joining(), d.step("register", (*site).register))
-	case mgmtdriver.ScaleEnd:
+	case mgmtdriver.ScaleEnd, mgmtdriver.ScaleToLevelEnd:
 		return d.joining()
-	case mgmtdriver.ScaleStart:
+	case mgmtdriver.ScaleStart, mgmtdriver.ScaleToLevelStart:
 		return append(d.leaving(), d.step("hosts", (*site).writeHosts))
 	case mgmtdriver.HealStart:
 		return append(d.leaving(), d.step("unregister", (*site).unregisterWhole))
@@ -162,8 +164,10 @@ func (d *Driver) Check(ctx context.Context, call *mgmtdriver.Call) error {
 		return checkScale(call, p)
 	case mgmtdriver.HealStart, mgmtdriver.HealEnd:
 		return checkHeal(call, p)
-	case mgmtdriver.ScaleToLevelStart, mgmtdriver.ScaleToLevelEnd, mgmtdriver.ChangeFlavourStart, mgmtdriver.ChangeFlavourEnd:
-		return &mgmtdriver.Invalid{Detail: "a Kubernetes cluster can be scaled by its workers' aspect only, and its flavour cannot be changed"}
+	case mgmtdriver.ScaleToLevelStart, mgmtdriver.ScaleToLevelEnd:
+		return checkLevels(call, p)
+	case mgmtdriver.ChangeFlavourStart, mgmtdriver.ChangeFlavourEnd:
+		return &mgmtdriver.Invalid{Attribute: "/newFlavourId", Detail: "the flavour of a Kubernetes cluster cannot be changed"}
 	default:
 		return nil
 	}
@@ -200,9 +204,34 @@ func checkScale(call *mgmtdriver.Call, p *params) error {
 	if err := json.Unmarshal(call.Operation.Request, &request); err != nil {
 		return &mgmtdriver.Invalid{Detail: err.Error()}
 	}
-	if p.worker.aspectID == "" || request.AspectID != p.worker.aspectID {
-		return &mgmtdriver.Invalid{Attribute: "/aspectId", Detail: fmt.Sprintf(
-			"only the workers of a Kubernetes cluster can be scaled, and they are not of the aspect %q", request.AspectID)}
+	return checkAspect("/aspectId", request.AspectID, p)
+}
+
+func checkAspect(attribute, aspect string, p *params) error {
+	if p.worker.aspectID == "" || aspect != p.worker.aspectID {
+		return &mgmtdriver.Invalid{Attribute: attribute, Detail: fmt.Sprintf(
+			"only the workers of a Kubernetes cluster can be scaled, and they are not of the aspect %q", aspect)}
+	}
+	return nil
+}
+
+// checkLevels refuses everything but levels of the workers' aspect: an instantiation level has masters, too.
+func checkLevels(call *mgmtdriver.Call, p *params) error {
+	var request struct {
+		InstantiationLevelID string
+		ScaleInfo            []struct{ AspectID string }
+	}
+	if err := json.Unmarshal(call.Operation.Request, &request); err != nil {
+		return &mgmtdriver.Invalid{Detail: err.Error()}
+	}
+	if request.InstantiationLevelID != "" {
+		return &mgmtdriver.Invalid{Attribute: "/instantiationLevelId",
+			Detail: "a Kubernetes cluster is scaled by the aspect of its workers: give scaleInfo with that aspect alone"}
+	}
+	for i, info := range request.ScaleInfo {
+		if err := checkAspect(fmt.Sprintf("/scaleInfo/%d/aspectId", i), info.AspectID, p); err != nil {
+			return err
+		}
 	}
 	return nil
 }

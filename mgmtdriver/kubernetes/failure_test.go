@@ -198,3 +198,13 @@ func TestWorkIsBounded(t *testing.T) {
 		t.Errorf("%d scripts have run at once", got)
 	}
 }
+
+func TestScriptThatDoesNotEnd(t *testing.T) {
+	t.Parallel()
+	b := newBed(t, setting{masters: 1, workers: 1, world: kubetest.Options{PrepareTime: time.Hour}, config: kubernetes.Config{InstallTime: 50 * time.Millisecond}})
+	b.instantiate()
+	b.fails(mgmtdriver.InstantiateEnd, "master11", "worker51", "prepare has taken longer than 50ms; the last it said was: install_k8s_cluster: script prepare")
+	if got := b.world.Busy(); got != 0 {
+		t.Errorf("%d scripts still run", got)
+	}
+}

@@ -2,7 +2,6 @@ package kubernetes
 
 import (
 	"context"
-	"errors"
 	"slices"
 	"strings"
 
@@ -16,8 +15,8 @@ const (
 	hostsEnd   = "# end of the nodes of the Kubernetes cluster"
 )
 
-// writeHosts tells all nodes the addresses of all others, and of the registries. A node that was there before and does not answer is left
-// out: nothing in the cluster depends on it.
+// writeHosts tells all nodes the addresses of all others, and of the registries. A node that was there before and cannot be worked on is
+// left out: nothing that is to be done depends on it.
 func (s *site) writeHosts(ctx context.Context) (mgmtdriver.Result, error) {
 	var lines []string
 	for _, n := range s.all() {
@@ -32,7 +31,7 @@ func (s *site) writeHosts(ctx context.Context) (mgmtdriver.Result, error) {
 	}
 	err := s.each(ctx, s.all(), func(ctx context.Context, n *node, host *ssh.Host) error {
 		err := rewrite(ctx, host, "/etc/hosts", func(content string) string { return withBlock(content, lines) })
-		if !s.isNew(n) && errors.As(err, new(*mgmtdriver.Unavailable)) {
+		if err != nil && !s.isNew(n) && ctx.Err() == nil {
 			s.call.Log.Warn("hosts of a node are not up to date", "host", host.String(), "error", err)
 			return nil
 		}

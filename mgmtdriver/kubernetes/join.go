@@ -52,7 +52,7 @@ func (s *site) giveNames(ctx context.Context) (mgmtdriver.Result, error) {
 		if err != nil {
 			return mgmtdriver.Result{}, err
 		}
-		present = c.names()
+		present = c.names(s.all())
 		for _, n := range s.newNodes() {
 			// It has the address of a node that is gone, or it has joined in a former attempt: the name is the right one.
 			delete(present, n.ip)
@@ -78,11 +78,16 @@ func (s *site) giveNames(ctx context.Context) (mgmtdriver.Result, error) {
 	return mgmtdriver.Done(namesOf(s.all())), nil
 }
 
-// names are those of the nodes of the cluster by their addresses.
-func (c *control) names() map[netip.Addr]string {
+// names are those of the nodes of the cluster by their addresses, also those that VNFCs have and the cluster does not know.
+func (c *control) names(nodes []*node) map[netip.Addr]string {
 	found := map[netip.Addr]string{}
 	for i := range c.nodes {
 		found[c.nodes[i].ip()] = c.nodes[i].Metadata.Name
+	}
+	for _, n := range nodes {
+		if known := c.find(n); known != nil {
+			found[n.ip] = known.Metadata.Name
+		}
 	}
 	return found
 }
@@ -240,7 +245,7 @@ func (s *site) afresh(ctx context.Context, c *control, n *node, host *ssh.Host) 
 	}
 	var known *kubeNode
 	if c != nil {
-		known = c.at(n.ip)
+		known = c.find(n)
 	}
 	if began && known != nil && known.ready() {
 		return true, nil

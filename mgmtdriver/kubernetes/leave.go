@@ -22,7 +22,8 @@ func (s *site) assess(ctx context.Context) (mgmtdriver.Result, error) {
 	if err != nil {
 		return mgmtdriver.Result{}, err
 	}
-	nodes, present := slices.Concat(s.all(), s.removed), c.names()
+	nodes := slices.Concat(s.all(), s.removed)
+	present := c.names(nodes)
 	for _, n := range nodes {
 		n.name = present[n.ip]
 	}
@@ -44,7 +45,7 @@ func (s *site) assess(ctx context.Context) (mgmtdriver.Result, error) {
 // may leave.
 func (c *control) goingMasters(going []*node) []*node {
 	rank := func(n *node) int {
-		if known := c.at(n.ip); known != nil && known.ready() {
+		if known := c.find(n); known != nil && known.ready() {
 			return 1
 		}
 		return 0
@@ -79,7 +80,7 @@ func (s *site) drain(ctx context.Context) (mgmtdriver.Result, error) {
 		state = draining{Since: time.Now(), Drained: map[string]bool{}}
 	}
 	// First of all, so that no pod moves to a node that goes as well.
-	if present := filter(going, func(n *node) bool { return c.at(n.ip) != nil }); len(present) > 0 {
+	if present := filter(going, func(n *node) bool { return c.find(n) != nil }); len(present) > 0 {
 		cordon := []string{"cordon"}
 		for _, n := range present {
 			cordon = append(cordon, n.name)
@@ -90,7 +91,7 @@ func (s *site) drain(ctx context.Context) (mgmtdriver.Result, error) {
 	}
 	drained := make([]bool, len(going))
 	_ = s.each(ctx, going, func(ctx context.Context, n *node, _ *ssh.Host) error {
-		known := c.at(n.ip)
+		known := c.find(n)
 		if known == nil || !known.ready() || state.Drained[n.name] {
 			drained[slices.Index(going, n)] = true // or as good as
 			return nil

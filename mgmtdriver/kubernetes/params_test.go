@@ -145,7 +145,16 @@ func TestLaterRequestsAreChecked(t *testing.T) {
 			map[string]any{"worker_node_username": "debian", "worker_node_password": "x"}, "", ""},
 		{"half of a login", 3, mgmtdriver.ScaleStart, func(b *bed) { b.scaleIn() },
 			map[string]any{"master_node_username": "debian"}, "!/additionalParams/master_node_password", "does not exist"},
-		{"a level", 3, mgmtdriver.ScaleToLevelEnd, func(b *bed) { b.begin("SCALE_TO_LEVEL", `{}`) }, nil, "!", "workers' aspect"},
+		{"an instantiation level", 3, mgmtdriver.ScaleToLevelEnd, func(b *bed) {
+			b.begin("SCALE_TO_LEVEL", `{"instantiationLevelId": "instantiation_level_2"}`)
+		}, nil, "!/instantiationLevelId", "aspect of its workers"},
+		{"levels of masters", 3, mgmtdriver.ScaleToLevelEnd, func(b *bed) {
+			b.begin("SCALE_TO_LEVEL", `{"scaleInfo": [{"aspectId": "worker_instance", "scaleLevel": 2}, {"aspectId": "master_instance", "scaleLevel": 1}]}`)
+		}, nil, "!/scaleInfo/1/aspectId", "only the workers"},
+		{"a level of workers", 3, mgmtdriver.ScaleToLevelEnd, func(b *bed) {
+			b.begin("SCALE_TO_LEVEL", `{"scaleInfo": [{"aspectId": "worker_instance", "scaleLevel": 2}]}`)
+		}, nil, "", ""},
+		{"another flavour", 3, mgmtdriver.ChangeFlavourStart, func(b *bed) { b.begin("CHANGE_FLAVOUR", `{}`) }, nil, "!/newFlavourId", "cannot be changed"},
 		{"the only master healed", 1, mgmtdriver.HealStart, func(b *bed) { b.heal("11") }, nil, "!/vnfcInstanceId", "The number of Master-Nodes is 1 or less"},
 		{"all masters healed", 3, mgmtdriver.HealStart, func(b *bed) { b.heal("11", "12", "13") }, nil, "!/vnfcInstanceId", "one master at least"},
 		{"two masters healed", 3, mgmtdriver.HealStart, func(b *bed) { b.heal("11", "12", "51") }, nil, "", ""},

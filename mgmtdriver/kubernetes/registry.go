@@ -33,7 +33,7 @@ func (s *site) connectRegistries(ctx context.Context) (mgmtdriver.Result, error)
 	}
 	err = s.each(ctx, s.newNodes(), func(ctx context.Context, n *node, host *ssh.Host) error {
 		connect := connectContainerd
-		if known := c.at(n.ip); known != nil && strings.HasPrefix(known.Status.NodeInfo.ContainerRuntimeVersion, "docker://") {
+		if known := c.find(n); known != nil && strings.HasPrefix(known.Status.NodeInfo.ContainerRuntimeVersion, "docker://") {
 			connect = connectDocker
 		}
 		for _, r := range s.registries {

@@ -4,10 +4,13 @@ import (
 	"context"
 	_ "embed" // for the manifest
 	"encoding/base64"
+	"encoding/json"
 	"fmt"
+	"net/http"
 	"net/netip"
 	"slices"
 	"strings"
+	"time"
 
 	"vnfm/mgmtdriver"
 	"vnfm/mgmtdriver/ssh"
@@ -38,10 +41,7 @@ func (s *site) register(ctx context.Context) (mgmtdriver.Result, error) {
 		return mgmtdriver.Result{}, err
 	}
 	if token == "" {
-		if err := s.makeAdmin(ctx, c); err != nil {
-			return mgmtdriver.Result{}, err
-		}
-		return mgmtdriver.Wait("the cluster makes the token of its administrator"), nil
+		return s.makeAdmin(ctx, c)
 	}
 	s.secrets.Add(ssh.Secret(token))
 	ca, err := c.caCertificate(ctx)
@@ -63,23 +63,34 @@ func (s *site) register(ctx context.Context) (mgmtdriver.Result, error) {
 	})
 }
 
-// makeAdmin applies the manifest of the administrator's account.
-func (s *site) makeAdmin(ctx context.Context, c *control) error {
+// adminTime bounds how long the cluster may take to make a token.
+const adminTime = 5 * time.Minute
+
+// makeAdmin applies the manifest of the administrator's account, for which the cluster then makes a token.
+func (s *site) makeAdmin(ctx context.Context, c *control) (mgmtdriver.Result, error) {
+	var since time.Time
+	if json.Unmarshal(s.call.State, &since) != nil {
+		since = time.Now()
+	}
+	if time.Since(since) > adminTime {
+		return mgmtdriver.Result{}, &mgmtdriver.Failure{Title: "Cluster has no administrator", Status: http.StatusGatewayTimeout,
+			Detail: fmt.Sprintf("the cluster has not made a token for the service account %s in kube-system within %s", adminAccount, adminTime)}
+	}
 	manifest := defaultManifest
 	known, err := s.call.Package.Names(ctx)
 	if err != nil {
-		return err
+		return mgmtdriver.Result{}, err
 	}
 	if slices.Contains(known, manifestInPackage) {
 		if manifest, err = s.readFile(ctx, manifestInPackage); err != nil {
-			return err
+			return mgmtdriver.Result{}, err
 		}
 	}
 	if err := c.host.Put(ctx, ssh.File{Path: manifestPath, Content: ssh.Bytes(manifest)}); err != nil {
-		return err
+		return mgmtdriver.Result{}, err
 	}
 	err = c.kubectl(ctx, "apply", "-f", manifestPath)
-	return err
+	return mgmtdriver.Wait("the cluster makes the token of its administrator").With(since), err
 }
 
 // adminToken is the token of the administrator's account, "" if there is none yet.

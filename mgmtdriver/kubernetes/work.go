@@ -6,9 +6,9 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
-	"slices"
 	"strings"
 	"sync"
+	"time"
 
 	"vnfm/mgmtdriver"
 	"vnfm/mgmtdriver/ssh"
@@ -24,8 +24,9 @@ type work struct {
 
 // workState is what a step keeps of its work between two calls. It may be lost: then what has failed is done once more.
 type workState struct {
-	Failed map[string]string `json:"failed,omitempty"` // by server
-	Done   map[string]bool   `json:"done,omitempty"`
+	Failed map[string]string    `json:"failed,omitempty"` // by server
+	Done   map[string]bool      `json:"done,omitempty"`
+	Begun  map[string]time.Time `json:"begun,omitempty"` // when it was first seen to run
 }
 
 // nodeWork is how far a node is.
@@ -59,6 +60,7 @@ func (s *site) do(ctx context.Context, w work, nodes []*node) (mgmtdriver.Result
 		running, waiting = append(running, started...), waiting[len(some):]
 	}
 	if len(running) > 0 || (len(waiting) > 0 && (!w.inOrder || len(state.Failed) == 0)) {
+		state.begun(running)
 		return mgmtdriver.Wait(told(w, nodes, running, looked, &state)).With(state), nil
 	}
 	return mgmtdriver.Done(nil), state.failure(nodes)
@@ -83,6 +85,12 @@ func (s *site) look(ctx context.Context, w work, nodes []*node, state *workState
 		}
 		s.learnSecrets(progress)
 		found := nodeWork{phase: progress.Phase, detail: host.LastLine(progress)}
+		if limit := s.driver.config.InstallTime; progress.Phase == ssh.JobRunning && state.longer(n, limit) {
+			if err := errors.Join(host.Cancel(ctx, job, 0), host.Clean(ctx, job)); err != nil {
+				return err
+			}
+			found.failed, found.detail = true, fmt.Sprintf("%s: %s has taken longer than %s; the last it said was: %s", host, w.name, limit, found.detail)
+		}
 		if progress.Phase == ssh.JobLost || progress.Phase == ssh.JobEnded && progress.Status != 0 {
 			// Drive removes it, so that it can be started again.
 			job.Argv = []string{w.name}
@@ -119,6 +127,24 @@ func sort(nodes []*node, looked map[*node]nodeWork, state *workState) (running, 
 		}
 	}
 	return running, waiting
+}
+
+// longer reports whether the work has run on a node for longer than a limit.
+func (w *workState) longer(n *node, limit time.Duration) bool {
+	begun, ok := w.Begun[n.vnfc.ServerID]
+	return ok && time.Since(begun) > limit
+}
+
+// begun notes since when the work runs on nodes.
+func (w *workState) begun(running []*node) {
+	for _, n := range running {
+		if _, known := w.Begun[n.vnfc.ServerID]; !known {
+			if w.Begun == nil {
+				w.Begun = map[string]time.Time{}
+			}
+			w.Begun[n.vnfc.ServerID] = time.Now()
+		}
+	}
 }
 
 func (w *workState) done(n *node) {
@@ -163,17 +189,14 @@ func told(w work, nodes, running []*node, looked map[*node]nodeWork, state *work
 		text += fmt.Sprintf(", %d have failed", len(state.Failed))
 	}
 	const shown = 8
-	for i, n := range nodes {
-		if !slices.Contains(running, n) {
-			continue
-		}
-		if i >= shown {
-			return text + " …"
-		}
+	for _, n := range running[:min(len(running), shown)] {
 		text += "; " + n.name
 		if detail := looked[n].detail; detail != "" {
 			text += ": " + detail
 		}
+	}
+	if len(running) > shown {
+		text += " …"
 	}
 	return text
 }

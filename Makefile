@@ -25,7 +25,7 @@ e2e: postgres
 	e2e/run
 
 bench: postgres
-	go test -run "^$$$$" -bench . -benchtime 1x -timeout 30m . ./store ./lcm/notify
+	go test -run "^$$$$" -bench . -benchtime 1x -timeout 30m . ./store ./lcm/notify ./mgmtdriver/kubernetes
 
 lint: $(GOLANGCI_LINT)
 	$(GOLANGCI_LINT) run ./...

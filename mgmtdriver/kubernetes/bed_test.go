@@ -96,7 +96,7 @@ func (j *journal) String() string {
 
 // bed is a VNF on machines that listen in a /24 of their own.
 type bed struct {
-	t       *testing.T
+	t       testing.TB
 	world   *kubetest.World
 	driver  *kubernetes.Driver
 	network string // such as 127.40.7.
@@ -106,6 +106,7 @@ type bed struct {
 	files   fs.FS
 	params  map[string]any
 	log     *journal
+	pause   time.Duration // between two calls of a step
 	ports   []mgmtdriver.Port
 
 	vnfcs         []mgmtdriver.Vnfc
@@ -135,13 +136,13 @@ const (
 // joinSecret are tokens and keys for joining.
 var joinSecret = regexp.MustCompile(`\b[a-z0-9]{6}\.[a-z0-9]{16}\b|--certificate-key|-k [0-9a-f]{64}`)
 
-func newBed(t *testing.T, of setting) *bed {
+func newBed(t testing.TB, of setting) *bed {
 	t.Helper()
 	pool := ssh.NewPool(ssh.Config{DialTime: 2 * time.Second, LoginGrace: time.Millisecond})
 	t.Cleanup(func() { _ = pool.Close() })
 	of.config.SSHPort = sshtest.DefaultPort
 	b := &bed{t: t, world: kubetest.New(of.world), driver: kubernetes.New(pool, of.config), vms: map[string]*sshtest.Server{}, keys: &sshtest.HostKeys{},
-		vims: &vims{}, files: samples.Kubernetes(), network: reserveNetwork(t), log: &journal{}}
+		vims: &vims{}, files: samples.Kubernetes(), network: reserveNetwork(t), log: &journal{}, pause: 2 * time.Millisecond}
 	t.Cleanup(func() {
 		for _, vm := range b.vms {
 			_ = vm.Close()
@@ -178,7 +179,7 @@ func newBed(t *testing.T, of setting) *bed {
 }
 
 // reserveNetwork takes a network that no other test has.
-func reserveNetwork(t *testing.T) string {
+func reserveNetwork(t testing.TB) string {
 	t.Helper()
 	for range 1000 {
 		network := fmt.Sprintf("127.%d.%d.", 40+rand.IntN(20), rand.IntN(256))
@@ -193,7 +194,7 @@ func reserveNetwork(t *testing.T) string {
 }
 
 // sampleParams are the additionalParams of a request of the sample package.
-func sampleParams(t *testing.T, flavour string) map[string]any {
+func sampleParams(t testing.TB, flavour string) map[string]any {
 	t.Helper()
 	content, err := fs.ReadFile(samples.Kubernetes(), "params/"+flavour+"_kubernetes_param_file.json")
 	if err != nil {
@@ -380,7 +381,7 @@ func (b *bed) step(hook mgmtdriver.Hook, step mgmtdriver.Step, outputs map[strin
 		case result.State != nil:
 			state, _ = json.Marshal(result.State)
 		}
-		time.Sleep(2 * time.Millisecond)
+		time.Sleep(b.pause)
 	}
 	b.t.Fatalf("%s/%s does not end", hook, step.Name)
 	return nil, nil

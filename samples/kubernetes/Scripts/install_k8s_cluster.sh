@@ -86,7 +86,7 @@ own_address() {
     local address
     if [ -n "$worker" ]; then echo "$worker"; return; fi
     for address in ${masters//,/ }; do
-        if ip -o addr show | grep -qF " $address/"; then echo "$address"; return; fi
+        if ip -o addr show | grep -F " $address/" >/dev/null; then echo "$address"; return; fi
     done
     die "none of the addresses $masters is this machine's"
 }
@@ -274,7 +274,7 @@ kubeadm_file() { # a configuration, which may hold secrets
 init() {
     if [ "$ha" = True ]; then await_cluster; fi # HAProxy answers at the virtual address
     local sans='' san
-    for san in $cluster $address ${masters//,/ } $(tr ',' ' ' <<<"${K8S_CERT_SANS:-}"); do sans+="    - \"$san\""$'\n'; done
+    for san in $cluster ${masters//,/ } $(tr ',' ' ' <<<"${K8S_CERT_SANS:-}"); do sans+="    - \"$san\""$'\n'; done
     kubeadm_file <<CONFIG
 apiVersion: kubeadm.k8s.io/v1beta4
 kind: InitConfiguration

@@ -1,11 +1,9 @@
 package kubernetes_test
 
 import (
-	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
 	"log/slog"
 	"maps"
@@ -14,7 +12,6 @@ import (
 	"regexp"
 	"slices"
 	"strings"
-	"sync"
 	"testing"
 	"testing/fstest"
 	"time"
@@ -26,73 +23,6 @@ import (
 	"vnfm/mgmtdriver/ssh/sshtest"
 	"vnfm/samples"
 )
-
-// files is a VNF package in a file system.
-type files struct{ fs.FS }
-
-func (f files) Names(context.Context) ([]string, error) {
-	var names []string
-	err := fs.WalkDir(f.FS, ".", func(name string, entry fs.DirEntry, err error) error {
-		if err == nil && !entry.IsDir() {
-			names = append(names, name)
-		}
-		return err
-	})
-	return names, err
-}
-
-func (f files) Open(_ context.Context, path string) (io.ReadCloser, error) { return f.FS.Open(path) }
-
-// vims is a registry of one VIM.
-type vims struct {
-	mu    sync.Mutex
-	vim   *mgmtdriver.Vim
-	names []string // that are taken
-	made  int
-	inUse bool
-}
-
-func (v *vims) Taken(_ context.Context, name string) (bool, error) {
-	return slices.Contains(v.names, name), nil
-}
-
-func (v *vims) Register(_ context.Context, vim mgmtdriver.Vim) error {
-	v.mu.Lock()
-	defer v.mu.Unlock()
-	if v.vim == nil {
-		v.made++
-	}
-	v.vim = &vim
-	return nil
-}
-
-func (v *vims) Remove(context.Context) error {
-	v.mu.Lock()
-	defer v.mu.Unlock()
-	if v.inUse {
-		return &mgmtdriver.Failure{Title: "VIM cannot be removed", Status: 409, Detail: "VIM is in use"}
-	}
-	v.vim = nil
-	return nil
-}
-
-// journal is a log that many write to.
-type journal struct {
-	mu   sync.Mutex
-	text strings.Builder
-}
-
-func (j *journal) Write(p []byte) (int, error) {
-	j.mu.Lock()
-	defer j.mu.Unlock()
-	return j.text.Write(p)
-}
-
-func (j *journal) String() string {
-	j.mu.Lock()
-	defer j.mu.Unlock()
-	return j.text.String()
-}
 
 // bed is a VNF on machines that listen in a /24 of their own.
 type bed struct {
@@ -136,30 +66,30 @@ const (
 // joinSecret are tokens and keys for joining.
 var joinSecret = regexp.MustCompile(`\b[a-z0-9]{6}\.[a-z0-9]{16}\b|--certificate-key|-k [0-9a-f]{64}`)
 
-func newBed(t testing.TB, of setting) *bed {
-	t.Helper()
+func newBed(tb testing.TB, of setting) *bed {
+	tb.Helper()
 	pool := ssh.NewPool(ssh.Config{DialTime: 2 * time.Second, LoginGrace: time.Millisecond})
-	t.Cleanup(func() { _ = pool.Close() })
+	tb.Cleanup(func() { _ = pool.Close() })
 	of.config.SSHPort = sshtest.DefaultPort
-	b := &bed{t: t, world: kubetest.New(of.world), driver: kubernetes.New(pool, of.config), vms: map[string]*sshtest.Server{}, keys: &sshtest.HostKeys{},
-		vims: &vims{}, files: samples.Kubernetes(), network: reserveNetwork(t), log: &journal{}, pause: 2 * time.Millisecond}
-	t.Cleanup(func() {
+	b := &bed{t: tb, world: kubetest.New(of.world), driver: kubernetes.New(pool, of.config), vms: map[string]*sshtest.Server{}, keys: &sshtest.HostKeys{},
+		vims: &vims{}, files: samples.Kubernetes(), network: reserveNetwork(tb), log: &journal{}, pause: 2 * time.Millisecond}
+	tb.Cleanup(func() {
 		for _, vm := range b.vms {
 			_ = vm.Close()
 		}
 		if found := b.world.Surprises(); len(found) > 0 {
-			t.Errorf("surprises:\n%s", strings.Join(found, "\n"))
+			tb.Errorf("surprises:\n%s", strings.Join(found, "\n"))
 		}
 		if log := b.log.String(); strings.Contains(log, secret) || joinSecret.MatchString(log) {
-			t.Errorf("the log tells secrets:\n%s", log)
+			tb.Errorf("the log tells secrets:\n%s", log)
 		}
 	})
 	if of.legacy {
 		b.files = fstest.MapFS{"Scripts/install_k8s_cluster.sh": {Data: []byte("#!/bin/bash\nexit 0\n")}, "Scripts/install_helm.sh": {Data: []byte("#!/bin/bash\n")}}
 	}
-	b.params = sampleParams(t, "simple")
+	b.params = sampleParams(tb, "simple")
 	if of.masters > 1 {
-		b.params = sampleParams(t, "complex")
+		b.params = sampleParams(tb, "complex")
 		b.ports = []mgmtdriver.Port{{Name: "vip_CP", ID: "vip", Addresses: []netip.Addr{b.address(vip)}}}
 	}
 	cluster := b.params[kubernetes.Parameter].(map[string]any)
@@ -179,30 +109,30 @@ func newBed(t testing.TB, of setting) *bed {
 }
 
 // reserveNetwork takes a network that no other test has.
-func reserveNetwork(t testing.TB) string {
-	t.Helper()
+func reserveNetwork(tb testing.TB) string {
+	tb.Helper()
 	for range 1000 {
 		network := fmt.Sprintf("127.%d.%d.", 40+rand.IntN(20), rand.IntN(256))
-		release, err := sshtest.Reserve(t.Context(), netip.MustParseAddr(network+"1"), sshtest.DefaultPort)
+		release, err := sshtest.Reserve(tb.Context(), netip.MustParseAddr(network+"1"), sshtest.DefaultPort)
 		if err == nil {
-			t.Cleanup(release)
+			tb.Cleanup(release)
 			return network
 		}
 	}
-	t.Fatal("no free network")
+	tb.Fatal("no free network")
 	return ""
 }
 
 // sampleParams are the additionalParams of a request of the sample package.
-func sampleParams(t testing.TB, flavour string) map[string]any {
-	t.Helper()
+func sampleParams(tb testing.TB, flavour string) map[string]any {
+	tb.Helper()
 	content, err := fs.ReadFile(samples.Kubernetes(), "params/"+flavour+"_kubernetes_param_file.json")
 	if err != nil {
-		t.Fatal(err)
+		tb.Fatal(err)
 	}
 	var request struct{ AdditionalParams map[string]any }
 	if err := json.Unmarshal(content, &request); err != nil {
-		t.Fatal(err)
+		tb.Fatal(err)
 	}
 	return request.AdditionalParams
 }
@@ -444,14 +374,4 @@ func (b *bed) allScripts() map[string][]int {
 		}
 	}
 	return found
-}
-
-func (v *vims) shown() map[string]any {
-	v.mu.Lock()
-	defer v.mu.Unlock()
-	if v.vim == nil {
-		return map[string]any{"made": v.made}
-	}
-	return map[string]any{"name": v.vim.Name, "url": v.vim.URL, "type": v.vim.Type, "made": v.made, "token": strings.HasPrefix(v.vim.BearerToken, "bearer-"),
-		"ca": strings.HasPrefix(v.vim.CACertificate, "-----BEGIN CERTIFICATE-----")}
 }

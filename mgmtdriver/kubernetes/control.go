@@ -1,6 +1,7 @@
 package kubernetes
 
 import (
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"crypto/x509"
@@ -110,10 +111,15 @@ func (s *site) control(ctx context.Context, masters []*node) (*control, error) {
 			return c, nil
 		}
 	}
-	if err == nil {
-		err = errors.New("the cluster has no master")
+	var hosts *ssh.HostErrors
+	if !errors.As(err, &hosts) {
+		return nil, cmp.Or(err, errors.New("the cluster has no master"))
 	}
-	return nil, err
+	if !slices.ContainsFunc(hosts.Errs, func(err error) bool { return !errors.As(err, new(*mgmtdriver.Failure)) }) {
+		return nil, err
+	}
+	// Masters that restart, or agree on a leader, answer after a while.
+	return nil, &mgmtdriver.Unavailable{Peer: "Kubernetes API of " + s.vimName, Err: err}
 }
 
 // kubectl runs kubectl as the administrator of the cluster.

@@ -75,11 +75,9 @@ func freeAddress(tb testing.TB) string {
 // serve starts a process on a database and waits until it is ready.
 func serve(tb testing.TB, databaseURL, keyFile string, args ...string) *process {
 	tb.Helper()
-	address := freeAddress(tb)
-	args = append([]string{"serve", "--listen", address, "--database-url", databaseURL, "--secret-key-file", keyFile,
+	args = append([]string{"serve", "--listen", "127.0.0.1:0", "--database-url", databaseURL, "--secret-key-file", keyFile,
 		"--log-level", "info", "--log-format", "text"}, args...)
-	p := &process{t: tb, command: command(tb, args...), log: &journal{}, url: "http://" + address, ended: make(chan error, 1),
-		client: servertest.Client(tb)}
+	p := &process{t: tb, command: command(tb, args...), log: &journal{}, ended: make(chan error, 1), client: servertest.Client(tb)}
 	p.command.Stderr = p.log
 	if err := p.command.Start(); err != nil {
 		tb.Fatal(err)
@@ -90,6 +88,12 @@ func serve(tb testing.TB, databaseURL, keyFile string, args ...string) *process 
 		if tb.Failed() {
 			tb.Logf("log of the server at %s:\n%s", p.url, p.log)
 		}
+	})
+	p.until("serving", func() bool {
+		_, text, found := strings.Cut(p.log.String(), "msg=serving address=")
+		address, _, _ := strings.Cut(text, " ")
+		p.url = "http://" + address
+		return found
 	})
 	p.until("ready", func() bool {
 		response, err := http.Get(p.url + "/readyz")

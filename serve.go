@@ -55,13 +55,13 @@ type callbackFlags struct {
 }
 
 // notifications returns the registry of subscriptions, and the sender of what subscribers are to hear of.
-func (f *serveFlags) notifications(db *database, logger *slog.Logger) (*notify.Registry, *notify.Sender, error) {
+func (f *serveFlags) notifications(db *database, at net.Addr, logger *slog.Logger) (*notify.Registry, *notify.Sender, error) {
 	security, err := f.Callback.Config("--callback-")
 	if err != nil {
 		return nil, nil, err
 	}
 	client := f.Peers.Client(security, notify.CallTime)
-	root := cmp.Or(strings.TrimRight(f.APIRoot, "/"), "http://"+f.Listen)
+	root := cmp.Or(strings.TrimRight(f.APIRoot, "/"), "http://"+at.String())
 	registry := notify.NewRegistry(db, notify.RegistryConfig{Client: client, Certificate: f.Callback.CertFile != "", Test: f.Callback.Test})
 	sender := notify.NewSender(db, notify.SenderConfig{Client: client, APIRoot: root, Retention: f.Callback.Retention, Logger: logger})
 	return registry, sender, nil
@@ -145,7 +145,12 @@ func (f *serveFlags) serve(ctx context.Context, logger *slog.Logger, ready func(
 	if err != nil {
 		return err
 	}
-	subscriptions, sender, err := f.notifications(db, logger)
+	listener, err := (&net.ListenConfig{}).Listen(ctx, "tcp", f.Listen)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = listener.Close() }() // unless the server has done it
+	subscriptions, sender, err := f.notifications(db, listener.Addr(), logger)
 	if err != nil {
 		return err
 	}
@@ -156,13 +161,8 @@ func (f *serveFlags) serve(ctx context.Context, logger *slog.Logger, ready func(
 	if err != nil {
 		return err
 	}
-
-	listener, err := (&net.ListenConfig{}).Listen(ctx, "tcp", f.Listen)
-	if err != nil {
-		return err
-	}
 	if err := workers.Start(ctx); err != nil {
-		return errors.Join(err, listener.Close())
+		return err
 	}
 	group, serving := errgroup.WithContext(ctx)
 	group.Go(func() error { return api.Serve(serving, listener) })

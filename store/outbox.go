@@ -16,7 +16,8 @@ import (
 )
 
 // publish makes a delivery of an event for every subscription that wants it. It belongs to the transaction in which the event happens,
-// after the row of its subject was locked: so the deliveries of one subject are numbered in the order of its events.
+// after the row of its subject was locked, or of the one operation of it that is not over: so the deliveries of one subject are numbered in
+// the order of its events.
 func publish(ctx context.Context, tx pgx.Tx, of notify.Interface, happened func() (*notify.Event, error)) error {
 	rows, err := tx.Query(ctx, `SELECT id, filter FROM subscriptions WHERE interface = $1`, of)
 	if err != nil {
@@ -165,19 +166,21 @@ func (s *Store) TakeDeliveries(ctx context.Context, id, sender uuid.UUID, lease 
 // SettleDeliveries implements [notify.Outbox].
 func (s *Store) SettleDeliveries(ctx context.Context, id, sender uuid.UUID, outcome notify.Outcome) error {
 	err := s.InTx(ctx, func(tx pgx.Tx) error {
-		const done = `DELETE FROM deliveries WHERE subscription_id = $1 AND seq = ANY($2)`
-		if _, err := tx.Exec(ctx, done, id, outcome.Done); err != nil {
-			return err
-		}
-		const rejected = `UPDATE deliveries SET rejected = rejected + 1 WHERE subscription_id = $1 AND seq = ANY($2)`
-		if _, err := tx.Exec(ctx, rejected, id, outcome.Rejected); err != nil {
-			return err
-		}
+		// The subscription before its deliveries, as DeleteSubscription does, or the two could wait for each other.
 		const release = `
 			UPDATE subscriptions SET failures = @failures, due = now() + @pause::interval, sender_until = '-infinity'
 			WHERE id = @id AND sender = @sender`
 		_, err := tx.Exec(ctx, release, pgx.NamedArgs{
 			"id": id, "sender": sender, "failures": outcome.Failures, "pause": outcome.Pause})
+		if err != nil {
+			return err
+		}
+		const done = `DELETE FROM deliveries WHERE subscription_id = $1 AND seq = ANY($2)`
+		if _, err := tx.Exec(ctx, done, id, outcome.Done); err != nil {
+			return err
+		}
+		const rejected = `UPDATE deliveries SET rejected = rejected + 1 WHERE subscription_id = $1 AND seq = ANY($2)`
+		_, err = tx.Exec(ctx, rejected, id, outcome.Rejected)
 		return err
 	})
 	if err != nil {

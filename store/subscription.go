@@ -54,10 +54,13 @@ func (s *Store) CreateSubscription(ctx context.Context, subscription *notify.Sub
 	}).Scan(&subscription.CreatedAt)
 	if violated(err, "subscriptions_duplicate") {
 		found, err := s.FindSubscription(ctx, subscription)
-		if err == nil && found != nil {
-			return &notify.Duplicate{ID: *found}
+		switch {
+		case err != nil:
+			return err
+		case found == nil: // it was just deleted
+			return s.CreateSubscription(ctx, subscription)
 		}
-		return errors.Join(err, errors.New("store subscription: one like it was just deleted"))
+		return &notify.Duplicate{ID: *found}
 	}
 	if err != nil {
 		return fmt.Errorf("store subscription: %w", err)

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"io"
+	"log/slog"
 	"net/http"
 	"slices"
 	"strings"
@@ -45,10 +46,12 @@ type round struct {
 	batch  *Batch
 	login  peer.Login
 	until  time.Time
+	log    *slog.Logger
 
 	mu       sync.Mutex
 	done     []int64
 	rejected []int64
+	answered bool // something was taken or refused for good
 	broken   bool // by a failure
 }
 
@@ -69,28 +72,27 @@ func (r *round) over() bool {
 
 // take sends one delivery, and reports whether the next one of the resource may go.
 func (r *round) take(ctx context.Context, delivery Delivery) bool {
-	log := r.sender.config.Logger.With("subscriptionId", r.batch.Subscription.ID, "callbackUri", r.batch.Subscription.CallbackURI)
 	if time.Since(delivery.At) > r.sender.config.Retention {
-		log.Warn("notification given up: it could not be delivered in time", "resource", delivery.Subject, "happened", delivery.At)
-		return r.finish(delivery.Seq)
+		r.log.Warn("notification given up: it could not be delivered in time", "resource", delivery.Subject, "happened", delivery.At)
+		return r.finish(delivery.Seq, false)
 	}
 	status, err := r.post(ctx, delivery)
 	switch {
 	case ctx.Err() != nil:
 		return false
 	case err != nil:
-		log.Warn("consumer cannot be reached", "error", peer.Cause(err))
+		r.log.Warn("consumer cannot be reached", "error", peer.Cause(err))
 		return r.fail()
 	case status/100 == 2:
-		return r.finish(delivery.Seq)
+		return r.finish(delivery.Seq, true)
 	case !refusal(status):
-		log.Warn("consumer takes no notifications", "status", status)
+		r.log.Warn("consumer takes no notifications", "status", status)
 		return r.fail()
 	case delivery.Rejected+1 >= maxRejected:
-		log.Warn("notification given up: the consumer refuses it", "status", status, "resource", delivery.Subject)
-		return r.finish(delivery.Seq)
+		r.log.Warn("notification given up: the consumer refuses it", "status", status, "resource", delivery.Subject)
+		return r.finish(delivery.Seq, true)
 	}
-	log.Warn("consumer refuses a notification", "status", status, "resource", delivery.Subject)
+	r.log.Warn("consumer refuses a notification", "status", status, "resource", delivery.Subject)
 	return r.fail(delivery.Seq)
 }
 
@@ -101,11 +103,12 @@ func refusal(status int) bool {
 	return status/100 == 4 && !slices.Contains(trouble, status)
 }
 
-// finish notes that a delivery is over.
-func (r *round) finish(seq int64) bool {
+// finish notes that a delivery is over, by an answer of the consumer or by its age.
+func (r *round) finish(seq int64, answered bool) bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.done = append(r.done, seq)
+	r.answered = r.answered || answered
 	return true
 }
 
@@ -124,7 +127,7 @@ func (r *round) outcome() Outcome {
 	outcome := Outcome{Done: r.done, Rejected: r.rejected}
 	if r.broken {
 		outcome.Failures = r.batch.Failures + 1
-		if len(r.done) > 0 {
+		if r.answered {
 			outcome.Failures = 1 // it was well in between
 		}
 		outcome.Pause = r.sender.backoff(outcome.Failures)

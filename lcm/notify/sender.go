@@ -22,7 +22,7 @@ type Outbox interface {
 	// TakeDeliveries takes a subscription for a sender and the length of the lease, and returns the oldest deliveries, at most limit; nil
 	// if there is nothing to do, or another sender is at it.
 	TakeDeliveries(ctx context.Context, id, sender uuid.UUID, lease time.Duration, limit int) (*Batch, error)
-	// SettleDeliveries records what became of a batch, and gives the subscription back if it has to pause.
+	// SettleDeliveries records what became of a batch and gives the subscription back, with the pause before its next batch.
 	SettleDeliveries(ctx context.Context, id, sender uuid.UUID, outcome Outcome) error
 	// ListenForDeliveries calls news whenever there may be something to deliver, until ctx ends or the connection is lost.
 	ListenForDeliveries(ctx context.Context, news func()) error
@@ -87,7 +87,7 @@ type Sender struct {
 	config SenderConfig
 
 	mu     sync.Mutex
-	logins map[uuid.UUID]peer.Login // of the subscriptions at work, so that tokens are used until they expire
+	logins map[uuid.UUID]peer.Login // by subscription, so that tokens are used until they expire
 	active map[uuid.UUID]bool
 }
 
@@ -116,7 +116,10 @@ func (s *Sender) Run(ctx context.Context) error {
 		s.listen(ctx, news)
 		return nil
 	})
-	swept := time.Time{}
+	group.Go(func() error {
+		s.sweep(ctx)
+		return nil
+	})
 	for ctx.Err() == nil {
 		due, err := s.outbox.DueSubscriptions(ctx, s.id)
 		if err != nil && ctx.Err() == nil {
@@ -131,12 +134,6 @@ func (s *Sender) Run(ctx context.Context) error {
 				})
 			}
 		}
-		if time.Since(swept) > sweepEvery {
-			swept = time.Now()
-			if err := s.outbox.SweepNotifications(ctx); err != nil && ctx.Err() == nil {
-				s.config.Logger.Warn("remove delivered notifications", "error", err)
-			}
-		}
 		select {
 		case <-ctx.Done():
 		case <-news:
@@ -144,6 +141,19 @@ func (s *Sender) Run(ctx context.Context) error {
 		}
 	}
 	return group.Wait()
+}
+
+// sweep removes what was delivered. It takes long where much waits for a consumer, whom the others do not wait for.
+func (s *Sender) sweep(ctx context.Context) {
+	for ctx.Err() == nil {
+		if err := s.outbox.SweepNotifications(ctx); err != nil && ctx.Err() == nil {
+			s.config.Logger.Warn("remove delivered notifications", "error", err)
+		}
+		select {
+		case <-ctx.Done():
+		case <-time.After(sweepEvery):
+		}
+	}
 }
 
 // listen hears of news from the database. While there is no connection the polling has to do.
@@ -207,7 +217,8 @@ func (s *Sender) deliver(ctx context.Context, id uuid.UUID) {
 
 // send sends a batch. The first failure ends it: while a consumer is in trouble it is asked with one notification at a time.
 func (s *Sender) send(ctx context.Context, batch *Batch, until time.Time) Outcome {
-	round := &round{sender: s, batch: batch, login: s.login(batch.Subscription), until: until}
+	round := &round{sender: s, batch: batch, login: s.login(batch.Subscription), until: until,
+		log: s.config.Logger.With("subscriptionId", batch.Subscription.ID)} // not with the address, which may hold a token
 	group := &errgroup.Group{}
 	group.SetLimit(parallel)
 	if batch.Failures > 0 {
@@ -223,7 +234,7 @@ func (s *Sender) send(ctx context.Context, batch *Batch, until time.Time) Outcom
 	return round.outcome()
 }
 
-// login is the way to log in at a consumer. Those of consumers that nothing was sent to for a while are forgotten in passing.
+// login is the way to log in at a consumer. Those of subscriptions that are gone are forgotten with all others when there are too many.
 func (s *Sender) login(subscription *Subscription) peer.Login {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -2,6 +2,7 @@ package server_test
 
 import (
 	"bytes"
+	"context"
 	"encoding/json"
 	"fmt"
 	"net/http"
@@ -316,4 +317,39 @@ func TestRequestsForContentFromAnAddress(t *testing.T) {
 	b.expect(http.StatusConflict, http.MethodDelete, uploading, "")
 	b.expect(http.StatusUnsupportedMediaType, http.MethodPost, created+"/package_content/upload_from_uri", good, "Content-Type", "text/plain")
 	b.expect(http.StatusMethodNotAllowed, http.MethodGet, created+"/package_content/upload_from_uri", "")
+}
+
+func TestDownloadsThatEndWithoutContent(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	slow := serveFrom(t, make([]byte, 1000), func(o *origin, _ int, w http.ResponseWriter, r *http.Request) {
+		_, _ = w.Write(o.content)
+		_ = http.NewResponseController(w).Flush()
+		<-r.Context().Done()
+	})
+	for _, row := range []struct {
+		name   string
+		source vnfpkg.Source
+		detail string
+	}{
+		{"server that never comes to an end", vnfpkg.Source{URL: slow.URL}, "it took too long, after 1000 bytes"},
+		{"NFVO that is configured no more", vnfpkg.Source{URL: slow.URL, NFVO: true}, "not configured any more"},
+	} {
+		t.Run(row.name, func(t *testing.T) {
+			t.Parallel()
+			in := *b
+			in.t, in.client = t, servertest.Client(t)
+			pkg := in.expect(http.StatusCreated, http.MethodPost, packagesPath, `{}`).Header.Get("Location")
+			id := uuid.MustParse(pkg[strings.LastIndex(pkg, "/")+1:])
+			if err := b.packages.UploadFrom(t.Context(), id, &row.source); err != nil {
+				t.Fatal(err)
+			}
+			ctx, cancel := context.WithTimeout(t.Context(), 2*time.Second)
+			defer cancel()
+			if err := b.packages.Fetch(ctx, id); err != nil {
+				t.Errorf("the download is to be tried again: %v", err)
+			}
+			in.expectFetched(pkg, nil, row.detail)
+		})
+	}
 }

@@ -58,17 +58,24 @@ func (s *Store) FetchContent(ctx context.Context, id uuid.UUID, fetch func(*vnfp
 	if from == nil || err != nil {
 		return err
 	}
+	body := &source{}
 	content, err := fetch(from)
 	if err != nil {
-		return fmt.Errorf("fetch the content of VNF package %s: %w", id, err)
+		err = fmt.Errorf("fetch the content of VNF package %s: %w", id, err)
+		body.failed = errors.As(err, new(*vnfpkg.DownloadError))
+	} else {
+		defer content.Close()
+		body.reader = content
+		err = s.finishUpload(ctx, connection, id, body, limit)
 	}
-	defer content.Close()
-	body := &source{reader: content}
-	err = s.finishUpload(ctx, connection, id, body, limit)
-	if err == nil || ctx.Err() != nil || !body.failed && !errors.Is(err, vnfpkg.ErrTooLarge) {
+	// Whoever is told to stop leaves the work to another run, but another one would be no quicker.
+	late := errors.Is(ctx.Err(), context.DeadlineExceeded)
+	if err == nil || ctx.Err() != nil && !late || !late && !body.failed && !errors.Is(err, vnfpkg.ErrTooLarge) {
 		return err
 	}
-	return s.abandonUpload(ctx, id, body.failure(err))
+	abandoning, cancel := context.WithTimeout(context.WithoutCancel(ctx), abandonTime)
+	defer cancel()
+	return s.abandonUpload(abandoning, id, body.failure(err))
 }
 
 // sourceOf returns where the content of a package was requested to be fetched from; nil if it was not, or has been.

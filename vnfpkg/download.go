@@ -74,7 +74,7 @@ type download struct {
 func newDownload(ctx context.Context, how Downloads, source *Source, limit int64) (*download, error) {
 	address, err := url.Parse(source.URL)
 	if err != nil {
-		return nil, fmt.Errorf("address of the content: %w", peer.Cause(err))
+		return nil, &DownloadError{Status: http.StatusBadGateway, Detail: "the address of the content is not a URL"}
 	}
 	client, login, err := source.access(how)
 	if err != nil {
@@ -145,6 +145,8 @@ func (d *download) readOnce(p []byte) (int, error) {
 func (d *download) again(err error) error {
 	var failure *DownloadError
 	switch {
+	case errors.Is(d.ctx.Err(), context.DeadlineExceeded):
+		return d.failure(http.StatusGatewayTimeout, false, "it took too long, after %d bytes it was given up", d.offset)
 	case d.ctx.Err() != nil:
 		return d.ctx.Err()
 	case errors.Is(err, ErrTooLarge):

@@ -38,7 +38,8 @@ type ContentStore interface {
 	// transaction. The source is kept, sealed, as long as the package is UPLOADING.
 	RequestContent(ctx context.Context, id uuid.UUID, source *Source) error
 	// FetchContent is WriteContent for a package whose content was requested: fetch opens it. A package of which no content was requested
-	// is left alone. An error means that the work could not be done now and has to be tried again.
+	// is left alone. *[DownloadError] of fetch, or the deadline of ctx, ends it. Any other error means that the work could not be done now
+	// and has to be tried again.
 	FetchContent(ctx context.Context, id uuid.UUID, fetch func(*Source) (io.ReadCloser, error), limit int64) error
 	// OpenContent opens the stored content for reading at any offset. Close must be called.
 	OpenContent(ctx context.Context, id uuid.UUID) (ContentReader, error)

@@ -1,7 +1,6 @@
 package vnfpkg
 
 import (
-	"errors"
 	"log/slog"
 	"net/http"
 
@@ -28,7 +27,7 @@ func (*Source) LogValue() slog.Value { return slog.StringValue("***") }
 func (s *Source) access(d Downloads) (*http.Client, peer.Login, error) {
 	switch {
 	case s.NFVO && d.NFVO == nil:
-		return nil, nil, errors.New("no NFVO is configured any more")
+		return nil, nil, &DownloadError{Status: http.StatusBadGateway, Detail: "the NFVO that has the package is not configured any more"}
 	case s.NFVO:
 		return d.NFVO.client, d.NFVO.login, nil
 	case s.OAuth2 != nil:

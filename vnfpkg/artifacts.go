@@ -56,11 +56,8 @@ func (c *CSAR) verify(ctx context.Context, blocks []block, p *problems) ([]Artif
 			p.add(b.invalidField([]string{"Algorithm"}, "the algorithm %q of %s is not SHA-224, SHA-256, SHA-384 or SHA-512", b.first("Algorithm"), name))
 			continue
 		}
-		artifact := Artifact{Path: name, Checksum: Checksum{algorithm, sum}}
-		if isURL(name) {
-			artifact.Unchecked = true
-		} else {
-			artifact.Path = path.Clean(name)
+		artifact := Artifact{Path: artifactPath(name), Checksum: Checksum{algorithm, sum}, Unchecked: isURL(name)}
+		if !artifact.Unchecked {
 			if err := c.verifyFile(ctx, b, artifact, hasher); !p.accepts(err) {
 				return nil, err
 			}
@@ -96,6 +93,14 @@ func (c *CSAR) verifyFile(ctx context.Context, b block, artifact Artifact, hashe
 // isURL tells whether the name of an artifact is one that has to be fetched from elsewhere.
 func isURL(name string) bool {
 	return strings.HasPrefix(name, "http://") || strings.HasPrefix(name, "https://")
+}
+
+// artifactPath is the name of an artifact as it is looked up: cleaned, if it is that of a file.
+func artifactPath(name string) string {
+	if isURL(name) {
+		return name
+	}
+	return path.Clean(name)
 }
 
 // contextReader ends with the context.

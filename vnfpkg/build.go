@@ -205,10 +205,7 @@ func (b *builder) listHead(name string) (string, map[string]block, error) {
 			continue
 		}
 		headLines = min(headLines, artifact.line-1)
-		if !isURL(file) {
-			file = path.Clean(file)
-		}
-		artifacts[file] = artifact
+		artifacts[artifactPath(file)] = artifact
 	}
 	lines := strings.Split(strings.ReplaceAll(string(data), "\r\n", "\n"), "\n")
 	head := strings.TrimRight(strings.Join(lines[:min(headLines, len(lines))], "\n"), "\n")

@@ -73,6 +73,13 @@ func TestSignedManifest(t *testing.T) {
 			f["registry.mf"].Data = slices.Concat(manifest, sign(t, manifest, arguments...))
 		}
 	}
+	// unlisted signs a manifest without the hash of TOSCA.meta, in which then something is put.
+	unlisted := func(t *testing.T, f files, manifest []byte, old, replacement string) {
+		t.Helper()
+		text := regexp.MustCompile(`\nSource: `+meta+`\nAlgorithm: .*\nHash: .*\n`).ReplaceAll(manifest, nil)
+		sign(provider.Sign)(t, f, text)
+		replace(t, f, meta, old, replacement)
+	}
 	certificate := func(content []byte) func(files) {
 		return func(f files) {
 			replace(t, f, meta, "ETSI-Entry-Licenses", "ETSI-Entry-Certificate: registry.cert\nETSI-Entry-Licenses")
@@ -151,6 +158,15 @@ func TestSignedManifest(t *testing.T) {
 			f["registry.mf"].Data = append(f["registry.mf"].Data, "Source: x\n"...)
 		}, vnfpkg.Trust{}, "registry.mf", at, "follows the signature", nil},
 		{"certificate in a file", sign(provider.Sign, "-nocerts"), roots(provider), "", 0, "", certificate(provider.Certificate)},
+		{"certificate file that is something else too", func(t *testing.T, f files, manifest []byte) {
+			t.Helper()
+			unlisted(t, f, manifest, "ETSI-Entry-Licenses", "ETSI-Entry-Certificate: Scripts/start.sh\nETSI-Entry-Licenses")
+			f["Scripts/start.sh"] = &fstest.MapFile{Data: append([]byte("rm -rf /\n"), provider.Certificate...)}
+		}, roots(provider), "registry.mf", 0, "no hash of the file Scripts/start.sh", nil},
+		{"artifact elsewhere that was added", func(t *testing.T, f files, manifest []byte) {
+			t.Helper()
+			unlisted(t, f, manifest, "Licenses: Licenses\n", "Licenses: Licenses\n\nName: https://evil.example/driver\nAlgorithm: SHA-256\nHash: 00\n")
+		}, roots(provider), "registry.mf", 0, "no hash of the file https://evil.example/driver", nil},
 		{"certificate file that is none", sign(provider.Sign), vnfpkg.Trust{}, "registry.cert", 0, "not an X.509", certificate([]byte("none"))},
 	} {
 		t.Run(test.name, func(t *testing.T) {

@@ -309,25 +309,6 @@ func TestHeadOfWhatExists(t *testing.T) {
 	})
 }
 
-func TestRangesOfTheStandard(t *testing.T) {
-	t.Parallel()
-	p := newPlace(t)
-	const content, artifact = "{package}/package_content", "{package}/artifacts/TOSCA-Metadata/TOSCA.meta"
-	tag := p.expect(http.StatusOK, http.MethodGet, p.fill(content), "").Header.Get("ETag")
-	p.beside(t, []requirement{
-		{"first bytes", "GET", content, "", []string{"Range", "bytes=0-9"}, 206, []string{"Content-Range: bytes 0-9/[0-9]+", "Content-Length: 10"}, ""},
-		{"unit in capitals", "GET", content, "", []string{"Range", "BYTES=0-9"}, 206, []string{"Content-Length: 10"}, ""},
-		{"last bytes", "GET", content, "", []string{"Range", "bytes=-5"}, 206, []string{"Content-Length: 5"}, ""},
-		{"end behind the end", "GET", artifact, "", []string{"Range", "bytes=5-99999999999999999999"}, 206, []string{"Content-Range: bytes 5-.*"}, ""},
-		{"unsatisfiable", "GET", content, "", []string{"Range", "bytes=99999999999999999999-"}, 416, []string{"Content-Range: bytes \\*/[0-9]+"}, "bytes"},
-		{"no last bytes", "GET", content, "", []string{"Range", "bytes=-0"}, 416, []string{"Content-Range: bytes \\*/[0-9]+"}, "bytes"},
-		{"end before the beginning", "GET", content, "", []string{"Range", "bytes=9-5"}, 200, []string{"-Content-Range:"}, ""},
-		{"another unit", "GET", content, "", []string{"Range", "lines=0-1"}, 200, []string{"-Content-Range:"}, ""},
-		{"range of the same representation", "GET", content, "", []string{"Range", "bytes=0-9", "If-Range", tag}, 206, []string{"Content-Length: 10"}, ""},
-		{"range of another representation", "GET", content, "", []string{"Range", "bytes=0-9", "If-Range", `"x"`}, 200, []string{"-Content-Range:"}, ""},
-	})
-}
-
 // TestPagesWhileElementsComeAndGo deletes what a page has ended with, and what comes next, and adds an element.
 func TestPagesWhileElementsComeAndGo(t *testing.T) {
 	t.Parallel()

@@ -236,11 +236,14 @@ func TestRangesOfContent(t *testing.T) {
 			{"bytes=0-0", 206, content[:1]},
 			{"bytes=3-9", 206, content[3:10]},
 			{"bytes=100-", 206, content[100:]},
+			{"BYTES=3-9", 206, content[3:10]},
+			{"bytes=5-99999999999999999999", 206, content[5:]},
 			{"bytes=-7", 206, content[size-7:]},
 			{fmt.Sprintf("bytes=-%d", size+1), 206, content},
 			{fmt.Sprintf("bytes=%d-%d", size-1, size+100), 206, content[size-1:]},
 			{fmt.Sprintf("bytes=%d-", size), 416, nil},
 			{fmt.Sprintf("bytes=%d-%d", size, size+1), 416, nil},
+			{"bytes=99999999999999999999-", 416, nil},
 			{"bytes=-0", 416, nil},
 			{"bytes=9-3", 200, content},
 			{"bytes=a-b", 200, content},
@@ -256,6 +259,9 @@ func TestRangesOfContent(t *testing.T) {
 			}
 		}
 	}
+	tag := b.expect(http.StatusOK, http.MethodGet, pkg+"/package_content", "").Header.Get("ETag")
+	b.expect(http.StatusPartialContent, http.MethodGet, pkg+"/package_content", "", "Range", "bytes=0-9", "If-Range", tag)
+	b.expect(http.StatusOK, http.MethodGet, pkg+"/package_content", "", "Range", "bytes=0-9", "If-Range", `"other"`)
 }
 
 func TestPackageInASignedZip(t *testing.T) {

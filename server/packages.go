@@ -247,14 +247,9 @@ func contentSource(request api.UploadVnfPackageFromURIRequest) (*vnfpkg.Source, 
 	return source, checkAddress(attribute+"/tokenEndpoint", credentials.TokenEndpoint)
 }
 
-// checkAddress refuses what is not the address of a server for HTTP. It is not repeated, since it may hold a secret.
 func checkAddress(attribute, text string) error {
-	address, err := url.Parse(text)
-	switch {
-	case err != nil, address.Scheme != "http" && address.Scheme != "https", address.Hostname() == "":
-		return &lcm.InvalidRequest{Attribute: attribute, Detail: "must be an http or https URI with a host"}
-	case address.User != nil:
-		return &lcm.InvalidRequest{Attribute: attribute, Detail: "must not have a user name: there are attributes for that"}
+	if _, err := peer.Address(text); err != nil {
+		return &lcm.InvalidRequest{Attribute: attribute, Detail: err.Error()}
 	}
 	return nil
 }

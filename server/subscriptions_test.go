@@ -79,10 +79,14 @@ func TestSubscriptionsThatCannotBe(t *testing.T) {
 		status     int
 		attribute  string
 	}{
-		"no callback":               {lcmSubscriptions, `{}`, 400, "callbackUri"},
-		"no URI":                    {lcmSubscriptions, `{"callbackUri": "here"}`, 400, "/callbackUri"},
-		"another scheme":            {lcmSubscriptions, `{"callbackUri": "file:///etc/passwd"}`, 400, "/callbackUri"},
-		"a password in the URI":     {lcmSubscriptions, `{"callbackUri": "http://u:p@consumer/"}`, 400, "/callbackUri"},
+		"no callback":           {lcmSubscriptions, `{}`, 400, "callbackUri"},
+		"no URI":                {lcmSubscriptions, `{"callbackUri": "here"}`, 400, "/callbackUri"},
+		"another scheme":        {lcmSubscriptions, `{"callbackUri": "file:///etc/passwd"}`, 400, "/callbackUri"},
+		"a password in the URI": {lcmSubscriptions, `{"callbackUri": "http://u:p@consumer/"}`, 400, "/callbackUri"},
+		"no host":               {lcmSubscriptions, `{"callbackUri": "http://:9/"}`, 400, "/callbackUri"},
+		"a fragment":            {lcmSubscriptions, `{"callbackUri": "` + good + `#x"}`, 400, "/callbackUri"},
+		"a name with a colon": {lcmSubscriptions, with(`"authentication": {"authType": ["BASIC"], "paramsBasic": {"userName": "a:b", "password": "c"}}`), 400,
+			"/authentication/paramsBasic/userName"},
 		"a metadata service":        {lcmSubscriptions, `{"callbackUri": "http://169.254.169.254/"}`, 400, "/callbackUri"},
 		"nobody there":              {lcmSubscriptions, `{"callbackUri": "http://127.0.0.1:9/"}`, 422, "/callbackUri"},
 		"a callback that redirects": {pkgmSubscriptions, `{"callbackUri": "` + moved + `"}`, 422, "/callbackUri"},

@@ -59,9 +59,9 @@ func (a *Access) Client(prefix, address string, timeout time.Duration) (*url.URL
 
 // endpoint checks an address. Credentials are not sent in clear but to this machine.
 func endpoint(option, address string, credentials bool) (*url.URL, error) {
-	parsed, err := url.Parse(address)
-	if err != nil || parsed.Host == "" || (parsed.Scheme != "http" && parsed.Scheme != "https") || parsed.User != nil || parsed.Fragment != "" {
-		return nil, fmt.Errorf("%s must be an http or https URL without user information", option)
+	parsed, err := Address(address)
+	if err != nil {
+		return nil, fmt.Errorf("%s %w", option, err)
 	}
 	host := parsed.Hostname()
 	ip := net.ParseIP(host)

@@ -7,7 +7,6 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
-	"net/url"
 	"slices"
 	"time"
 
@@ -110,12 +109,8 @@ func (a *Authentication) login(client *http.Client) peer.Login {
 }
 
 func checkURI(attribute, uri string) error {
-	parsed, err := url.Parse(uri)
-	if err != nil || parsed.Host == "" || parsed.Scheme != "http" && parsed.Scheme != "https" {
-		return &lcm.InvalidRequest{Attribute: attribute, Detail: "this is not an absolute http or https URI"}
-	}
-	if parsed.User != nil || parsed.Fragment != "" {
-		return &lcm.InvalidRequest{Attribute: attribute, Detail: "a URI with user information or a fragment is not taken; see authentication"}
+	if _, err := peer.Address(uri); err != nil {
+		return &lcm.InvalidRequest{Attribute: attribute, Detail: err.Error()}
 	}
 	return nil
 }

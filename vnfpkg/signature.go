@@ -85,10 +85,12 @@ func (s *signature) verify(trust Trust, content digest) error {
 // verifyContent compares the content with what was signed, and that with the signers' certificates.
 func (s *signature) verifyContent(message *pkcs7.PKCS7, content digest) error {
 	var unread error
+	sums := map[crypto.Hash][]byte{} // the content is read once, however many have signed it
 	message.Hasher = digest(func(hash crypto.Hash) ([]byte, error) {
-		sum, err := content(hash)
-		unread = err
-		return sum, err
+		if sums[hash] == nil {
+			sums[hash], unread = content(hash)
+		}
+		return sums[hash], unread
 	})
 	err := message.VerifyWithChainAtTime(nil, time.Now())
 	var changed *pkcs7.MessageDigestMismatchError

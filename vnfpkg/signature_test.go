@@ -4,6 +4,7 @@ import (
 	"archive/zip"
 	"bytes"
 	"context"
+	"crypto/rand"
 	"crypto/x509"
 	"io"
 	"os"
@@ -235,6 +236,39 @@ func TestSignedZip(t *testing.T) {
 				t.Errorf("product %s, unpacked: %t", description.ProductName, unpacked)
 			}
 		})
+	}
+}
+
+// counted counts the bytes that are read.
+type counted struct {
+	io.ReaderAt
+	bytes int
+}
+
+func (c *counted) ReadAt(p []byte, offset int64) (int, error) {
+	n, err := c.ReaderAt.ReadAt(p, offset)
+	c.bytes += n
+	return n, err
+}
+
+func TestSignersShareOneReading(t *testing.T) {
+	t.Parallel()
+	files := tree(t, "registry")
+	large := make([]byte, 4<<20)
+	_, _ = rand.Read(large)
+	files["Licenses/large"] = &fstest.MapFile{Data: large}
+	csar, provider := build(t, files), signtest.New(t)
+	var more []string
+	for range 9 {
+		more = append(more, signtest.New(t).Beside()...)
+	}
+	data := signtest.Zip(t, signtest.File{Name: "p.csar", Content: csar}, signtest.File{Name: "p.cms", Content: provider.Sign(t, csar, more...)})
+	source := &counted{ReaderAt: bytes.NewReader(data)}
+	if _, err := vnfpkg.Inspect(t.Context(), source, int64(len(data)), vnfpkg.DefaultLimits(), vnfpkg.Trust{}, nil); err != nil {
+		t.Fatal(err)
+	}
+	if source.bytes > 3*len(data) { // for the signature and for the hashes
+		t.Errorf("%d bytes were read of a package of %d with ten signers", source.bytes, len(data))
 	}
 }
 

@@ -19,6 +19,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"testing"
 	"time"
 )
@@ -120,11 +121,15 @@ func (p *Provider) Sign(tb testing.TB, content []byte, arguments ...string) []by
 	return p.SignText(tb, content, append([]string{"-binary"}, arguments...)...)
 }
 
+// Beside are the arguments of [Provider.Sign] with which this provider signs too.
+func (p *Provider) Beside() []string {
+	return []string{"-signer", filepath.Join(p.dir, "cert.pem"), "-inkey", filepath.Join(p.dir, "key.pem")}
+}
+
 // SignText is Sign without -binary, so that openssl changes the ends of lines.
 func (p *Provider) SignText(tb testing.TB, content []byte, arguments ...string) []byte {
 	tb.Helper()
-	sign := exec.CommandContext(tb.Context(), "openssl", append([]string{"cms", "-sign", "-outform", "PEM",
-		"-signer", filepath.Join(p.dir, "cert.pem"), "-inkey", filepath.Join(p.dir, "key.pem")}, arguments...)...)
+	sign := exec.CommandContext(tb.Context(), "openssl", slices.Concat([]string{"cms", "-sign", "-outform", "PEM"}, p.Beside(), arguments)...)
 	var signature, complaint bytes.Buffer
 	sign.Stdin, sign.Stdout, sign.Stderr = bytes.NewReader(content), &signature, &complaint
 	if err := sign.Run(); err != nil {

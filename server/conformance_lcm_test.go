@@ -114,9 +114,10 @@ func TestLifeOfAnInstance(t *testing.T) {
 	p.operate(t, accepted("change flavour", "change_flavour", `{"newFlavourId": "large", "extensions": {"a": 1}, "vnfConfigurableProperties": {"b": 2}}`),
 		completed("CHANGE_FLAVOUR"),
 		[]string{`instantiatedVnfInfo/flavourId="large"`, `extensions={"a":1}`, `vnfConfigurableProperties={"b":2}`})
-	p.operate(t, requirement{"modify", "PATCH", "{instance}", `{"vnfInstanceName": "new", "metadata": {"a": {"b": 1, "c": null}}}`,
+	p.operate(t, requirement{"modify", "PATCH", "{instance}", `{"vnfInstanceName": "new", "metadata": {"a": {"b": 1, "c": null}, "password": "p"}}`,
 		[]string{"Content-Type", "application/merge-patch+json"}, 202, []string{"Location: /vnflcm/v1/vnf_lcm_op_occs/.+"}, ""},
-		completed("MODIFY_INFO", `changedInfo/vnfInstanceName="new"`), []string{`vnfInstanceName="new"`, `metadata={"a":{"b":1}}`})
+		completed("MODIFY_INFO", `changedInfo/vnfInstanceName="new"`, `changedInfo/metadata/password="***"`),
+		[]string{`vnfInstanceName="new"`, `metadata={"a":{"b":1},"password":"p"}`})
 	p.operate(t, requirement{"modify by removing", "PATCH", "{instance}", `{"metadata": {"a": null}}`, nil, 202, nil, ""},
 		completed("MODIFY_INFO"), []string{"-metadata/a"})
 	p.operate(t, accepted("terminate", "terminate", `{"terminationType": "FORCEFUL"}`), completed("TERMINATE", `resourceChanges/affectedVnfcs/changeType="REMOVED"`),

@@ -236,7 +236,8 @@ func checkLevels(call *mgmtdriver.Call, p *params) error {
 	return nil
 }
 
-// checkHeal refuses to heal all masters one by one: the cluster would be lost.
+// checkHeal refuses to heal all masters one by one: the cluster would be lost. When a request arrives, masters that are of no aspect are not
+// known yet.
 func checkHeal(call *mgmtdriver.Call, p *params) error {
 	masters := func(vnfcs []mgmtdriver.Vnfc) (n int) {
 		for i := range vnfcs {
@@ -248,7 +249,7 @@ func checkHeal(call *mgmtdriver.Call, p *params) error {
 	}
 	all, healed := masters(call.Before), masters(call.Removed)
 	switch {
-	case healed < all || namesNone(call):
+	case healed == 0 || healed < all || namesNone(call):
 		return nil
 	case all == 1:
 		return &mgmtdriver.Invalid{Attribute: "/vnfcInstanceId",

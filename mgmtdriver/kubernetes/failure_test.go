@@ -208,3 +208,62 @@ func TestScriptThatDoesNotEnd(t *testing.T) {
 		t.Errorf("%d scripts still run", got)
 	}
 }
+
+// Without aspects, nodes are known by their connection points, which nobody has looked for when the request arrives.
+func TestHealWithoutAspects(t *testing.T) {
+	t.Parallel()
+	b := newBed(t, setting{masters: 1, workers: 2, change: func(p map[string]any) {
+		delete(p["master_node"].(map[string]any), "aspect_id")
+		delete(p["worker_node"].(map[string]any), "aspect_id")
+	}})
+	for i := range b.vnfcs {
+		b.vnfcs[i].AspectID = ""
+	}
+	b.instantiate()
+	b.must(mgmtdriver.InstantiateEnd)
+	b.heal("51")
+	b.must(mgmtdriver.HealStart)
+	b.replaced()
+	b.must(mgmtdriver.HealEnd)
+	if got := b.nodes(); got != "master11 worker51 worker52" {
+		t.Errorf("nodes %s", got)
+	}
+	before := b.state()
+	b.heal("11")
+	b.fails(mgmtdriver.HealStart, "The number of Master-Nodes is 1 or less")
+	if diff := cmp.Diff(before, b.state()); diff != "" {
+		t.Errorf("something has changed:\n%s", diff)
+	}
+}
+
+// What is healed may have lost its stack, and with it its addresses.
+func TestHealOfWhatHasNoAddresses(t *testing.T) {
+	t.Parallel()
+	t.Run("the whole", func(t *testing.T) {
+		t.Parallel()
+		b := newBed(t, setting{masters: 3, workers: 1})
+		b.instantiate()
+		b.must(mgmtdriver.InstantiateEnd)
+		b.heal()
+		b.removed = withoutPorts(b.removed)
+		b.must(mgmtdriver.HealStart)
+		if b.vims.vim != nil {
+			t.Errorf("the former cluster is still registered: %v", b.vims.shown())
+		}
+	})
+	t.Run("a worker", func(t *testing.T) {
+		t.Parallel()
+		b := newBed(t, setting{masters: 1, workers: 2})
+		b.instantiate()
+		b.must(mgmtdriver.InstantiateEnd)
+		b.kill("51")
+		b.heal("51")
+		b.removed = withoutPorts(b.removed)
+		b.must(mgmtdriver.HealStart)
+		b.replaced()
+		b.must(mgmtdriver.HealEnd)
+		if got := b.nodes(); got != "master11 worker51 worker52" {
+			t.Errorf("nodes %s", got)
+		}
+	})
+}

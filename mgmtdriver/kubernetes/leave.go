@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"net/http"
 	"slices"
 	"strings"
 	"time"
@@ -15,6 +16,9 @@ import (
 
 // assess finds out how the nodes are called, and whether the masters that go can go, before anything is changed.
 func (s *site) assess(ctx context.Context) (mgmtdriver.Result, error) {
+	if invalid := (*mgmtdriver.Invalid)(nil); s.call.Hook == mgmtdriver.HealStart && errors.As(checkHeal(s.call, s.params), &invalid) {
+		return mgmtdriver.Result{}, &mgmtdriver.Failure{Title: "Masters cannot be healed", Status: http.StatusConflict, Detail: invalid.Detail}
+	}
 	if s.whole() {
 		return mgmtdriver.Done(nil), nil
 	}

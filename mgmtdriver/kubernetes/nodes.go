@@ -53,17 +53,19 @@ func readCluster(call *mgmtdriver.Call, p *params) (*cluster, error) {
 	}
 	for i := range call.Removed {
 		n, err := p.node(&call.Removed[i])
-		if err != nil {
-			return nil, err
-		}
-		if n != nil {
+		switch {
+		case err == nil && n != nil:
 			c.removed = append(c.removed, n)
+		case err != nil && n.master && len(c.settled()) > 0:
+			return nil, err // etcd has to be told who goes
+		case err != nil:
+			call.Log.Warn("a node that goes has lost its address", "error", err)
 		}
 	}
 	return c, c.locate(call)
 }
 
-// node is a VNFC as a node; nil if it is none.
+// node is a VNFC as a node; nil if it is none. One without an address comes with the error.
 func (p *params) node(vnfc *mgmtdriver.Vnfc) (*node, error) {
 	n := &node{vnfc: vnfc}
 	group := &p.worker
@@ -75,7 +77,7 @@ func (p *params) node(vnfc *mgmtdriver.Vnfc) (*node, error) {
 	}
 	var err error
 	if n.ssh, err = addressOf(vnfc, group.sshCpName); err != nil {
-		return nil, err
+		return n, err
 	}
 	n.ip, err = addressOf(vnfc, group.nicCpName)
 	return n, err

@@ -34,7 +34,7 @@ func TestInstallationScript(t *testing.T) {
 		says, not     []string
 	}{
 		{"the only master", "bash /install.sh -m 10.10.0.59 -i 10.10.0.59; cat /init.yaml /journal ~/.kube/config", nil,
-			[]string{`name: "master59"`, `controlPlaneEndpoint: "10.10.0.59:6443"`, "kubectl apply -f /tmp/calico.yaml", "token:", "admin\n", "done"},
+			[]string{`name: "master59"`, `controlPlaneEndpoint: "10.10.0.59:6443"`, "/calico.yaml\n", "token:", "admin\n", "done"},
 			[]string{"haproxy", "reset"}},
 		{"the first of several", "K8S_QUIET=1 K8S_CERT_SANS=192.0.2.7 bash /install.sh " + masters + "; cat /init.yaml /etc/haproxy/haproxy.cfg /etc/keepalived/keepalived.conf",
 			nil, []string{`controlPlaneEndpoint: "10.10.0.80:16443"`, `podSubnet: "192.168.0.0/16"`, `- "192.0.2.7"`, "server  master59 10.10.0.59:6443 check\n",
@@ -51,6 +51,14 @@ func TestInstallationScript(t *testing.T) {
 			[]string{"install ca-certificates curl gnupg containerd socat conntrack haproxy keepalived", "kubeadm config images pull", "second\nip", "kubeadm init --config"}, nil},
 		{"what an attempt has left is removed", "FAIL=1 " + join + "bash /install.sh -w 10.10.0.59 -i 10.10.0.80 -s hash; echo status $?; touch /etc/kubernetes/kubelet.conf; " +
 			join + "bash /install.sh -w 10.10.0.59 -i 10.10.0.80 -s hash; cat /journal", nil, []string{"status 1", "start over", "kubeadm reset -f", "done"}, nil},
+		{"an attempt that fails leaves no secrets", "FAIL=1 " + join + "bash /install.sh -w 10.10.0.59 -i 10.10.0.80 -s hash; echo status $?; " +
+			"grep -rl abcdef.0123456789abcdef /etc /tmp /root /var; ls -A /tmp", nil, []string{"status 1"}, []string{"\n/etc/", "\n/tmp/", "kubernetes-release.key"}},
+		{"the administrator's configuration is nobody else's", "bash /install.sh -m 10.10.0.59 -i 10.10.0.59; stat -c '%a %n' ~/.kube ~/.kube/config; ls -A /tmp",
+			nil, []string{"700 /root/.kube\n", "600 /root/.kube/config\n"}, []string{"calico.yaml\n"}},
+		{"a proxy whose password has signs", `http_proxy='http://u:p%40"s\x@proxy' bash /install.sh prepare -m 10.10.0.59 -i 10.10.0.59
+			cat /etc/systemd/system/containerd.service.d/proxy.conf`, nil, []string{`"HTTP_PROXY=http://u:p%%40\"s\\x@proxy"`}, nil},
+		{"cloud-init does not take the hosts back", "mkdir -p /etc/cloud/cloud.cfg.d; bash /install.sh prepare -w 10.10.0.59 -i 10.10.0.59; cat /etc/cloud/cloud.cfg.d/*",
+			nil, []string{"preserve_hostname: true\nmanage_etc_hosts: false\n"}, nil},
 		{"a proxy and registries", `http_proxy=http://u:geheim@proxy https_proxy=http://proxy HTTP_PRIVATE_REGISTRIES='"a:5000","b"' bash /install.sh prepare -m 10.10.0.59 -i 10.10.0.59
 			cat /etc/containerd/config.toml /etc/containerd/certs.d/a:5000/hosts.toml; stat -c %a /etc/systemd/system/containerd.service.d/proxy.conf; cat /journal`, nil,
 			[]string{`config_path = "/etc/containerd/certs.d"`, "SystemdCgroup = true", `server = "http://a:5000"`, "\n600\n"}, []string{"geheim"}},

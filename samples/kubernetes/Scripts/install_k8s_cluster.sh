@@ -56,6 +56,14 @@ again() {
     return 1
 }
 
+# What only this script needs, and what holds secrets, goes with it, however it ends.
+work='' configuration=''
+tidy() {
+    if [ -n "$work" ]; then rm -rf -- "$work"; fi
+    if [ -n "$configuration" ]; then as_root rm -f -- "$configuration"; fi
+}
+trap tidy EXIT
+
 phase=all masters='' worker='' cluster='' pods=192.168.0.0/16 services=10.96.0.0/12
 token=${K8S_JOIN_TOKEN:-} hash='' key=${K8S_CERTIFICATE_KEY:-}
 
@@ -111,6 +119,9 @@ facts() {
 system() {
     say "set up $name"
     as_root hostnamectl set-hostname "$name"
+    if [ -d /etc/cloud/cloud.cfg.d ]; then # where cloud-init may set name and hosts anew at every start
+        printf 'preserve_hostname: true\nmanage_etc_hosts: false\n' | root_file /etc/cloud/cloud.cfg.d/99-kubernetes.cfg 644
+    fi
     as_root swapoff -a
     as_root sed -i '/^[^#].*[[:space:]]swap[[:space:]]/s/^/#/' /etc/fstab
     printf 'overlay\nbr_netfilter\n' | root_file /etc/modules-load.d/kubernetes.conf 644
@@ -133,9 +144,9 @@ packages() {
     apt install "${list[@]}"
     local repository=https://pkgs.k8s.io/core:/stable:/$K8S_MINOR/deb
     as_root mkdir -p /etc/apt/keyrings
-    again 5 curl -fsSL -o /tmp/kubernetes-release.key "$repository/Release.key"
-    gpg --batch --yes --dearmor -o /tmp/kubernetes.gpg /tmp/kubernetes-release.key
-    as_root install -m 644 /tmp/kubernetes.gpg /etc/apt/keyrings/kubernetes.gpg
+    again 5 curl -fsSL -o "$work/release.key" "$repository/Release.key"
+    gpg --batch --yes --dearmor -o "$work/kubernetes.gpg" "$work/release.key"
+    as_root install -m 644 "$work/kubernetes.gpg" /etc/apt/keyrings/kubernetes.gpg
     echo "deb [signed-by=/etc/apt/keyrings/kubernetes.gpg] $repository/ /" | root_file /etc/apt/sources.list.d/kubernetes.list 644
     say "install Kubernetes $K8S_MINOR"
     apt update
@@ -144,12 +155,15 @@ packages() {
     echo "KUBELET_EXTRA_ARGS=--node-ip=$address" | root_file /etc/default/kubelet 644
 }
 
+# in_unit writes a value so that systemd reads it as it is.
+in_unit() { sed 's/[\\"]/\\&/g; s/%/%%/g' <<<"$1"; }
+
 container_runtime() {
     containerd config default | sed -e 's/SystemdCgroup = false/SystemdCgroup = true/' \
         -e "s#config_path = [\"'].*#config_path = \"$REGISTRIES\"#" | root_file /etc/containerd/config.toml 644
     if [ -n "${http_proxy:-}${https_proxy:-}" ]; then
         printf '[Service]\nEnvironment="HTTP_PROXY=%s" "HTTPS_PROXY=%s" "NO_PROXY=%s"\n' \
-            "${http_proxy:-}" "${https_proxy:-}" "${no_proxy:-}" | root_file /etc/systemd/system/containerd.service.d/proxy.conf 600
+            "$(in_unit "${http_proxy:-}")" "$(in_unit "${https_proxy:-}")" "$(in_unit "${no_proxy:-}")" | root_file /etc/systemd/system/containerd.service.d/proxy.conf 600
     fi
     local registry
     for registry in $(tr -d '" ' <<<"${HTTP_PRIVATE_REGISTRIES:-}" | tr ',' ' '); do
@@ -298,8 +312,8 @@ CONFIG
     as_root kubeadm init --config $configuration --upload-certs --skip-token-print >/dev/null
     kubeconfig
     say "set up the network of the pods, Calico $CALICO"
-    again 5 curl -fsSL -o /tmp/calico.yaml "https://raw.githubusercontent.com/projectcalico/calico/$CALICO/manifests/calico.yaml"
-    again 5 kubectl apply -f /tmp/calico.yaml >/dev/null
+    again 5 curl -fsSL -o "$work/calico.yaml" "https://raw.githubusercontent.com/projectcalico/calico/$CALICO/manifests/calico.yaml"
+    again 5 kubectl apply -f "$work/calico.yaml" >/dev/null
 }
 
 join() {
@@ -329,9 +343,7 @@ CONFIG
 }
 
 kubeconfig() {
-    mkdir -p "$HOME/.kube"
-    as_root cat /etc/kubernetes/admin.conf >"$HOME/.kube/config"
-    chmod 600 "$HOME/.kube/config"
+    (umask 077 && mkdir -p "$HOME/.kube" && rm -f "$HOME/.kube/config" && as_root cat /etc/kubernetes/admin.conf >"$HOME/.kube/config")
 }
 
 in_cluster() {
@@ -351,6 +363,7 @@ tell() {
 }
 
 arguments "$@"
+work=$(mktemp -d)
 facts
 prepare
 [ "$phase" = prepare ] && exit 0
@@ -364,5 +377,4 @@ else
     join
     in_cluster
 fi
-as_root rm -f "${configuration:-/etc/kubernetes/vnfm-kubeadm.yaml}"
 say 'done'

@@ -57,6 +57,8 @@ func TestInstallationScript(t *testing.T) {
 			nil, []string{"700 /root/.kube\n", "600 /root/.kube/config\n"}, []string{"calico.yaml\n"}},
 		{"a proxy whose password has signs", `http_proxy='http://u:p%40"s\x@proxy' bash /install.sh prepare -m 10.10.0.59 -i 10.10.0.59
 			cat /etc/systemd/system/containerd.service.d/proxy.conf`, nil, []string{`"HTTP_PROXY=http://u:p%%40\"s\\x@proxy"`}, nil},
+		{"the control plane gets no proxy", "http_proxy=http://u:geheim@proxy https_proxy=http://proxy bash /install.sh -m 10.10.0.59 -i 10.10.0.59; cat /journal",
+			nil, []string{"proxy of kubeadm: none"}, []string{"geheim"}},
 		{"cloud-init does not take the hosts back", "mkdir -p /etc/cloud/cloud.cfg.d; bash /install.sh prepare -w 10.10.0.59 -i 10.10.0.59; cat /etc/cloud/cloud.cfg.d/*",
 			nil, []string{"preserve_hostname: true\nmanage_etc_hosts: false\n"}, nil},
 		{"a proxy and registries", `http_proxy=http://u:geheim@proxy https_proxy=http://proxy HTTP_PRIVATE_REGISTRIES='"a:5000","b"' bash /install.sh prepare -m 10.10.0.59 -i 10.10.0.59

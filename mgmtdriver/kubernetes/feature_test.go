@@ -181,6 +181,7 @@ func TestEnvironmentOfScripts(t *testing.T) {
 			"10.0.0.1,192.168.0.0/16,10.199.187.0/24,127.0.0.1,localhost,NET.11,10.10.0.0/30,10.10.0.0,10.10.0.1,10.10.0.2,10.10.0.3"},
 		{"a network that is large", map[string]any{"k8s_node_cidr": "10.0.0.0/8"}, "192.168.0.0/16,10.199.187.0/24,127.0.0.1,localhost,NET.11,10.0.0.0/8"},
 		{"no network", map[string]any{}, "localhost,NET.11,NET.0/24,NET.0,NET.1,NET.2,"},
+		{"services by their names", map[string]any{"k8s_node_cidr": "10.0.0.0/8"}, "10.0.0.0/8,.svc,.cluster.local"},
 	} {
 		t.Run(row.name, func(t *testing.T) {
 			t.Parallel()

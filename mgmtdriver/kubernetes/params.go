@@ -225,6 +225,8 @@ func (p *params) noProxyFor(cluster, master netip.Addr) string {
 			entries = append(entries, address.String())
 		}
 	}
+	// Services, too: the API server calls webhooks by their names.
+	entries = append(entries, ".svc", ".cluster.local")
 	var given []string
 	for _, entry := range entries {
 		if entry != "" {

@@ -31,7 +31,7 @@ stub kubectl
 stub ip 'echo "1: lo    inet 127.0.0.1/8 scope host lo"; for a in 59 78; do [ "$a" = "${OWN:-59}" ] && echo "2: ens3    inet 10.10.0.$a/24 scope global ens3"; done; echo more'
 stub kubeadm 'case "$*" in
 "version -o short") echo v1.34.1 ;;
-init\ --config*) cat "$3" >/init.yaml; mkdir -p /etc/kubernetes/pki; echo CA >/etc/kubernetes/pki/ca.crt; echo admin >/etc/kubernetes/admin.conf; touch /etc/kubernetes/kubelet.conf ;;
+init\ --config*) cat "$3" >/init.yaml; echo "proxy of kubeadm: ${http_proxy:-none}" >>/journal; mkdir -p /etc/kubernetes/pki; echo CA >/etc/kubernetes/pki/ca.crt; echo admin >/etc/kubernetes/admin.conf; touch /etc/kubernetes/kubelet.conf ;;
 join*) cat "$3" >/join.yaml; mkdir -p /etc/kubernetes; echo admin >/etc/kubernetes/admin.conf
 	[ -z "${FAIL:-}" ] || exit 1
 	echo "This node has joined the cluster:"; seq 20000 ;;

@@ -280,6 +280,12 @@ await_cluster() {
     die "the Kubernetes API does not answer at $cluster:$port"
 }
 
+# without_proxy runs kubeadm, which would tell the control plane of the proxy, with its password, and whoever asks for the pods, too.
+without_proxy() (
+    unset http_proxy https_proxy no_proxy
+    "$@"
+)
+
 kubeadm_file() { # a configuration, which may hold secrets
     configuration=/etc/kubernetes/vnfm-kubeadm.yaml
     root_file $configuration 600
@@ -309,7 +315,7 @@ apiServer:
 $sans
 CONFIG
     say 'make the cluster'
-    as_root kubeadm init --config $configuration --upload-certs --skip-token-print >/dev/null
+    without_proxy as_root kubeadm init --config $configuration --upload-certs --skip-token-print >/dev/null
     kubeconfig
     say "set up the network of the pods, Calico $CALICO"
     again 5 curl -fsSL -o "$work/calico.yaml" "https://raw.githubusercontent.com/projectcalico/calico/$CALICO/manifests/calico.yaml"
@@ -337,7 +343,7 @@ discovery:
 $control_plane
 CONFIG
     say "join the cluster as $role"
-    output=$(as_root kubeadm join --config $configuration)
+    output=$(without_proxy as_root kubeadm join --config $configuration)
     grep -q 'This node has joined the cluster' <<<"$output" || die 'this node has not joined the cluster'
     if [ "$role" = master ]; then kubeconfig; fi
 }

@@ -191,7 +191,7 @@ func TestVimThatIsInUse(t *testing.T) {
 
 func TestWorkIsBounded(t *testing.T) {
 	t.Parallel()
-	b := newBed(t, setting{masters: 3, workers: 5, config: kubernetes.Config{Together: 2}, world: kubetest.Options{JoinTime: 20 * time.Millisecond}})
+	b := newBed(t, setting{masters: 3, workers: 5, config: kubernetes.Config{Together: 2}, world: kubetest.Options{PrepareTime: 300 * time.Millisecond}})
 	b.instantiate()
 	b.must(mgmtdriver.InstantiateEnd)
 	if got := b.world.MostBusy(); got != 2 {
@@ -266,4 +266,18 @@ func TestHealOfWhatHasNoAddresses(t *testing.T) {
 			t.Errorf("nodes %s", got)
 		}
 	})
+}
+
+func TestPasswordOfAProxyIsNotTold(t *testing.T) {
+	t.Parallel()
+	const address = "http://user:with@geheim@proxy:8080"
+	b := newBed(t, setting{masters: 1, workers: 1, change: func(p map[string]any) {
+		p["proxy"] = map[string]any{"http_proxy": address, "https_proxy": address}
+	}})
+	b.instantiate()
+	b.world.Fail(kubetest.Fault{Command: "script prepare", Stderr: "cannot connect to " + address})
+	err := b.run(mgmtdriver.InstantiateEnd)
+	if err == nil || !strings.Contains(err.Error(), "cannot connect to http://user:***@proxy:8080") {
+		t.Errorf("got %v", err)
+	}
 }

@@ -5,6 +5,7 @@ import (
 	"net/netip"
 	"strings"
 	"testing"
+	"testing/fstest"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -232,5 +233,18 @@ func TestLoginsOfALaterOperation(t *testing.T) {
 	b.must(mgmtdriver.ScaleEnd)
 	if got := b.nodes(); got != "master11 worker51 worker52" {
 		t.Errorf("nodes %s", got)
+	}
+}
+
+// Manifests that are older than Kubernetes 1.24 relied on it to make a token for every account.
+func TestManifestWithoutToken(t *testing.T) {
+	t.Parallel()
+	b := newBed(t, setting{masters: 1, workers: 1, legacy: true})
+	b.files.(fstest.MapFS)["Scripts/create_admin_token.yaml"] = &fstest.MapFile{Data: []byte(
+		"apiVersion: v1\nkind: ServiceAccount\nmetadata:\n  name: admin\n  namespace: kube-system\n  labels: {of: package}\n")}
+	b.instantiate()
+	b.must(mgmtdriver.InstantiateEnd)
+	if manifest := b.file("11", "/tmp/create_admin_token.yaml"); strings.Count(manifest, "kind: ServiceAccount\n") != 1 || !strings.Contains(manifest, "of: package") {
+		t.Errorf("the manifest is\n%s", manifest)
 	}
 }

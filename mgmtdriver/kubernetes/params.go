@@ -193,7 +193,7 @@ func ofCall(call *mgmtdriver.Call) (*params, error) {
 	return p, err
 }
 
-var urlPassword = regexp.MustCompile(`//[^/@:]*:([^/@]+)@`)
+var urlPassword = regexp.MustCompile(`//[^/@:]*:([^/]+)@`) // which may hold an @ itself
 
 // secrets are what must not be shown of the parameters.
 func (p *params) secrets() []ssh.Secret {

@@ -1,6 +1,7 @@
 package kubernetes
 
 import (
+	"bytes"
 	"context"
 	_ "embed" // for the manifest
 	"encoding/base64"
@@ -76,21 +77,28 @@ func (s *site) makeAdmin(ctx context.Context, c *control) (mgmtdriver.Result, er
 		return mgmtdriver.Result{}, &mgmtdriver.Failure{Title: "Cluster has no administrator", Status: http.StatusGatewayTimeout,
 			Detail: fmt.Sprintf("the cluster has not made a token for the service account %s in kube-system within %s", adminAccount, adminTime)}
 	}
-	manifest := defaultManifest
-	known, err := s.call.Package.Names(ctx)
+	manifest, err := s.manifest(ctx)
 	if err != nil {
 		return mgmtdriver.Result{}, err
-	}
-	if slices.Contains(known, manifestInPackage) {
-		if manifest, err = s.readFile(ctx, manifestInPackage); err != nil {
-			return mgmtdriver.Result{}, err
-		}
 	}
 	if err := c.host.Put(ctx, ssh.File{Path: manifestPath, Content: ssh.Bytes(manifest)}); err != nil {
 		return mgmtdriver.Result{}, err
 	}
 	err = c.kubectl(ctx, "apply", "-f", manifestPath)
 	return mgmtdriver.Wait("the cluster makes the token of its administrator").With(since), err
+}
+
+// manifest is that of the package, or else the default. Those older than Kubernetes 1.24 name no token, since every account had one.
+func (s *site) manifest(ctx context.Context) ([]byte, error) {
+	known, err := s.call.Package.Names(ctx)
+	if err != nil || !slices.Contains(known, manifestInPackage) {
+		return defaultManifest, err
+	}
+	own, err := s.readFile(ctx, manifestInPackage)
+	if err != nil || bytes.Contains(own, []byte("kubernetes.io/service-account-token")) {
+		return own, err
+	}
+	return slices.Concat(own, []byte("\n"), defaultManifest[bytes.LastIndex(defaultManifest, []byte("---\n")):]), nil
 }
 
 // adminToken is the token of the administrator's account, "" if there is none yet.

@@ -26,6 +26,11 @@ func (m *Manager) Heal(ctx context.Context, id uuid.UUID, params json.RawMessage
 	if err := checkVnfcs(instance, request.VnfcInstanceID); err != nil {
 		return nil, err
 	}
+	if len(request.VnfcInstanceID) == 0 {
+		if err := m.planner.vims.Free(ctx, id); err != nil {
+			return nil, err
+		}
+	}
 	return m.start(ctx, instance, OpHeal, params)
 }
 

@@ -1,11 +1,15 @@
 package lcm_test
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
 	"slices"
 	"testing"
+	"testing/fstest"
+
+	"github.com/google/uuid"
 
 	"vnfm/lcm"
 	"vnfm/lcm/heat/heattest"
@@ -39,6 +43,32 @@ func (cluster) Steps(hook mgmtdriver.Hook) []mgmtdriver.Step {
 	default:
 		return nil
 	}
+}
+
+// user is a VNF of another VNFD, without a driver, that uses a VIM beside the one that it is made in.
+func (b *bench) user(vnfdID string, vim *lcm.Vim) *lcm.VnfInstance {
+	b.t.Helper()
+	files := hooked(b.t, mgmtdriver.NoopName, mgmtdriver.InstantiateEnd).(fstest.MapFS)
+	other := uuid.NewString()
+	for _, file := range files {
+		file.Data = bytes.ReplaceAll(file.Data, []byte(vnfdID), []byte(other))
+	}
+	instance := b.create(b.onboard(files).Description.VnfdID)
+	connections, err := b.vims.Choose(b.t.Context(), nil)
+	if err != nil {
+		b.t.Fatal(err)
+	}
+	var request map[string]any
+	if err := json.Unmarshal(b.request(), &request); err != nil {
+		b.t.Fatal(err)
+	}
+	request["vimConnectionInfo"] = append(connections, lcm.VimConnectionInfo{ID: "used", VimID: vim.ID.String(), VimType: vim.Type})
+	encoded, err := json.Marshal(request)
+	if err != nil {
+		b.t.Fatal(err)
+	}
+	b.expect(b.run(instance, b.manager.Instantiate, string(encoded), 0), lcm.StateCompleted)
+	return instance
 }
 
 func TestVnfThatIsAVim(t *testing.T) {
@@ -94,6 +124,18 @@ func TestVnfThatIsAVim(t *testing.T) {
 			t.Errorf("%s is not refused", what)
 		}
 	}
+
+	user := b.user(pkg.Description.VnfdID, first)
+	forceful := json.RawMessage(`{"terminationType": "FORCEFUL"}`)
+	for what, refused := range map[string]func() (*lcm.Operation, error){
+		"termination":       func() (*lcm.Operation, error) { return b.manager.Terminate(t.Context(), instance.ID, forceful) },
+		"heal of the whole": func() (*lcm.Operation, error) { return b.manager.Heal(t.Context(), instance.ID, json.RawMessage(`{}`)) },
+	} {
+		if _, err := refused(); !errors.As(err, new(*lcm.Conflict)) {
+			t.Errorf("%s of a VIM that another VNF uses: %v", what, err)
+		}
+	}
+	b.expect(b.run(user, b.manager.Terminate, string(forceful), 0), lcm.StateCompleted)
 
 	b.expect(b.mortal(b.manager.Heal(t.Context(), instance.ID, json.RawMessage(`{}`))), lcm.StateCompleted)
 	connected("geheim-HEAL")

@@ -140,4 +140,6 @@ type VimStore interface {
 	UpdateVim(ctx context.Context, id uuid.UUID, change func(*Vim) error) (*Vim, error)
 	// DeleteVim removes a VIM that no instance uses or is, else *[Conflict].
 	DeleteVim(ctx context.Context, id uuid.UUID) error
+	// CheckOwnVim answers *[Conflict] if another instance uses the VIM that an instance is.
+	CheckOwnVim(ctx context.Context, instanceID uuid.UUID) error
 }

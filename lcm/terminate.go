@@ -24,6 +24,9 @@ func (m *Manager) Terminate(ctx context.Context, id uuid.UUID, params json.RawMe
 	if instance.InstantiationState != Instantiated && !instance.Deployed {
 		return nil, &Conflict{fmt.Sprintf("VNF instance %s is %s", id, instance.InstantiationState)}
 	}
+	if err := m.planner.vims.Free(ctx, id); err != nil {
+		return nil, err
+	}
 	return m.start(ctx, instance, OpTerminate, params)
 }
 

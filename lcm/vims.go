@@ -120,6 +120,11 @@ func (r *VimRegistry) Delete(ctx context.Context, id uuid.UUID) error {
 	return r.store.DeleteVim(ctx, id)
 }
 
+// Free answers *[Conflict] if a VNF instance is a VIM that another one uses: it has to stay then.
+func (r *VimRegistry) Free(ctx context.Context, instanceID uuid.UUID) error {
+	return r.store.CheckOwnVim(ctx, instanceID)
+}
+
 // verify logs in to the VIM and learns its regions.
 func (r *VimRegistry) verify(ctx context.Context, vim *Vim) error {
 	access, err := accessOf(vim)

@@ -57,22 +57,44 @@ func (s *Store) RemoveOwnVim(ctx context.Context, run *lcm.Run) error {
 	})
 }
 
+// CheckOwnVim implements [lcm.VimStore].
+func (s *Store) CheckOwnVim(ctx context.Context, instanceID uuid.UUID) error {
+	const find = `SELECT id FROM vims WHERE vnf_instance_id = $1`
+	var id uuid.UUID
+	err := s.pool.QueryRow(ctx, find, instanceID).Scan(&id)
+	if errors.Is(err, pgx.ErrNoRows) {
+		return nil
+	}
+	if err != nil {
+		return fmt.Errorf("find VIM of VNF instance %s: %w", instanceID, err)
+	}
+	return unusedVim(ctx, s.pool, id, instanceID)
+}
+
 // removeVim removes a VIM that no instance but the one excepted uses.
 func removeVim(ctx context.Context, tx pgx.Tx, id, except uuid.UUID) error {
+	if err := unusedVim(ctx, tx, id, except); err != nil {
+		return err
+	}
+	if _, err := tx.Exec(ctx, `DELETE FROM vims WHERE id = $1`, id); err != nil {
+		return fmt.Errorf("delete VIM %s: %w", id, err)
+	}
+	return nil
+}
+
+// unusedVim answers *[lcm.Conflict] if an instance but the one excepted uses a VIM.
+func unusedVim(ctx context.Context, q querier, id, except uuid.UUID) error {
 	const users = `
 		SELECT i.id FROM vnf_instances i
 		WHERE i.id <> @except AND (i.vim_id = @id OR i.vim_connection_info @> jsonb_build_array(jsonb_build_object('vimId', @id::text)))
 		LIMIT 1`
 	var user uuid.UUID
-	err := tx.QueryRow(ctx, users, pgx.NamedArgs{"id": id, "except": except}).Scan(&user)
+	err := q.QueryRow(ctx, users, pgx.NamedArgs{"id": id, "except": except}).Scan(&user)
 	if err == nil {
 		return &lcm.Conflict{Detail: fmt.Sprintf("VIM %s is in use by VNF instance %s", id, user)}
 	}
-	if errors.Is(err, pgx.ErrNoRows) {
-		_, err = tx.Exec(ctx, `DELETE FROM vims WHERE id = $1`, id)
-	}
-	if err != nil {
-		return fmt.Errorf("delete VIM %s: %w", id, err)
+	if !errors.Is(err, pgx.ErrNoRows) {
+		return fmt.Errorf("find users of VIM %s: %w", id, err)
 	}
 	return nil
 }

@@ -41,7 +41,9 @@ func New(pool *ssh.Pool, config Config) *Driver {
 	config.BootTime = cmp.Or(config.BootTime, 15*time.Minute)
 	config.InstallTime = cmp.Or(config.InstallTime, 45*time.Minute)
 	config.DrainTime = cmp.Or(config.DrainTime, 5*time.Minute)
-	config.Together = cmp.Or(config.Together, ssh.DefaultParallel)
+	if config.Together < 1 {
+		config.Together = ssh.DefaultParallel
+	}
 	return &Driver{pool: pool, config: config}
 }
 

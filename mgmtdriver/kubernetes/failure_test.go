@@ -189,6 +189,13 @@ func TestVimThatIsInUse(t *testing.T) {
 	b.fails(mgmtdriver.HealStart, "in use")
 }
 
+func TestWorkWithoutABound(t *testing.T) {
+	t.Parallel()
+	b := newBed(t, setting{masters: 1, workers: 2, config: kubernetes.Config{Together: -1}})
+	b.instantiate()
+	b.must(mgmtdriver.InstantiateEnd)
+}
+
 func TestWorkIsBounded(t *testing.T) {
 	t.Parallel()
 	b := newBed(t, setting{masters: 3, workers: 5, config: kubernetes.Config{Together: 2}, world: kubetest.Options{PrepareTime: 300 * time.Millisecond}})
@@ -279,5 +286,28 @@ func TestPasswordOfAProxyIsNotTold(t *testing.T) {
 	err := b.run(mgmtdriver.InstantiateEnd)
 	if err == nil || !strings.Contains(err.Error(), "cannot connect to http://user:***@proxy:8080") {
 		t.Errorf("got %v", err)
+	}
+}
+
+func TestVnfWithoutMasters(t *testing.T) {
+	t.Parallel()
+	b := newBed(t, setting{masters: 1, workers: 1, change: func(p map[string]any) { p["master_node"].(map[string]any)["aspect_id"] = "typo" }})
+	b.instantiate()
+	b.fails(mgmtdriver.InstantiateEnd, "typo", "no VNFC")
+}
+
+// One that has died has to come back with the backends that there are.
+func TestLoadBalancerThatHasStopped(t *testing.T) {
+	t.Parallel()
+	b := newBed(t, setting{masters: 3, workers: 1})
+	b.instantiate()
+	b.must(mgmtdriver.InstantiateEnd)
+	b.world.Fail(kubetest.Fault{Address: b.address("12"), Command: "systemctl reload haproxy", Stderr: "haproxy.service is not active, cannot reload"})
+	b.heal("11")
+	b.must(mgmtdriver.HealStart)
+	b.replaced()
+	b.must(mgmtdriver.HealEnd)
+	if got := b.world.View().Balancers[b.network+"12"]; len(got) != 3 {
+		t.Errorf("the load balancer knows %q", got)
 	}
 }

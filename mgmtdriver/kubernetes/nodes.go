@@ -118,8 +118,13 @@ func (c *cluster) port() int {
 
 // locate finds the addresses of the Kubernetes API.
 func (c *cluster) locate(call *mgmtdriver.Call) error {
-	if len(c.masters) == 0 {
+	switch {
+	case len(c.masters) > 0:
+	case len(call.Added) == 0:
 		return nil // all is going
+	default:
+		return &mgmtdriver.Failure{Title: "Cluster has no master", Status: http.StatusUnprocessableEntity, Detail: fmt.Sprintf(
+			"no VNFC is of the aspect of master_node, %q, or else has its nic_cp_name, %s", c.master.aspectID, c.master.nicCpName)}
 	}
 	name := c.master.clusterCpName
 	if !c.ha() {

@@ -266,7 +266,7 @@ func (m *machine) haproxy(s *sshtest.Session) int {
 			return 1
 		}
 		return 0
-	case "systemctl reload haproxy":
+	case "systemctl reload-or-restart haproxy":
 		m.loaded = config
 		return 0
 	}

@@ -13,16 +13,19 @@ import (
 
 const haproxyConfig = "/etc/haproxy/haproxy.cfg"
 
-// balance makes the load balancers of the masters that stay send requests to those masters that there are. One that does not answer is
-// left out: it sends nothing.
+// balance makes the load balancers send requests to the masters that stay, and to new ones. One that does not answer is left out: it sends
+// nothing. A master that goes may still have the virtual address, so that it has to send them elsewhere, too.
 func (s *site) balance(ctx context.Context) (mgmtdriver.Result, error) {
-	concerned := slices.ContainsFunc(slices.Concat(s.added, s.removed), func(n *node) bool { return n.master })
-	if s.whole() || !concerned {
+	var going []*node
+	if len(s.added) == 0 { // else they have gone
+		going = filter(s.removed, func(n *node) bool { return n.master })
+	}
+	if s.whole() || len(going)+len(s.newMasters()) == 0 {
 		return mgmtdriver.Done(nil), nil
 	}
-	err := s.each(ctx, s.settled(), func(ctx context.Context, _ *node, host *ssh.Host) error {
+	err := s.each(ctx, slices.Concat(s.settled(), going), func(ctx context.Context, n *node, host *ssh.Host) error {
 		err := s.balanceOn(ctx, host)
-		if errors.As(err, new(*mgmtdriver.Unavailable)) {
+		if errors.As(err, new(*mgmtdriver.Unavailable)) || (err != nil && ctx.Err() == nil && slices.Contains(going, n)) {
 			s.call.Log.Warn("load balancer of a master is not up to date", "host", host.String(), "error", err)
 			return nil
 		}

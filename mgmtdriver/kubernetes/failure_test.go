@@ -311,3 +311,19 @@ func TestLoadBalancerThatHasStopped(t *testing.T) {
 		t.Errorf("the load balancer knows %q", got)
 	}
 }
+
+// A master that is healed may be alive, and have the virtual address: until it goes, it must not send requests to itself.
+func TestLoadBalancerOfAMasterThatGoes(t *testing.T) {
+	t.Parallel()
+	b := newBed(t, setting{masters: 3, workers: 1})
+	b.instantiate()
+	b.must(mgmtdriver.InstantiateEnd)
+	b.heal("11")
+	b.must(mgmtdriver.HealStart)
+	for _, last := range []string{"11", "12", "13"} {
+		want := []string{"master12 " + b.network + "12:6443", "master13 " + b.network + "13:6443"}
+		if diff := cmp.Diff(want, b.world.View().Balancers[b.network+last]); diff != "" {
+			t.Errorf("load balancer of %s (-want +got):\n%s", last, diff)
+		}
+	}
+}

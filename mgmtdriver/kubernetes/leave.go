@@ -94,7 +94,10 @@ func (s *site) drain(ctx context.Context) (mgmtdriver.Result, error) {
 		}
 	}
 	drained := make([]bool, len(going))
-	_ = s.each(ctx, going, func(ctx context.Context, n *node, _ *ssh.Host) error {
+	// However many go, the step returns within a minute; it comes to the others when it is called again.
+	trying, enough := context.WithTimeout(ctx, 2*drainCall)
+	defer enough()
+	_ = s.each(trying, going, func(ctx context.Context, n *node, _ *ssh.Host) error {
 		known := c.find(n)
 		if known == nil || !known.ready() || state.Drained[n.name] {
 			drained[slices.Index(going, n)] = true // or as good as

@@ -20,6 +20,7 @@ import (
 	"vnfm/lcm/heat"
 	"vnfm/lcm/heat/heattest"
 	"vnfm/lcm/notify"
+	"vnfm/mgmtdriver"
 	"vnfm/server"
 	"vnfm/store"
 	"vnfm/vnfpkg"
@@ -107,6 +108,16 @@ func (f *serveFlags) settings() (s settings, err error) {
 	return s, err
 }
 
+// packages returns the registry of VNF packages.
+func (f *serveFlags) packages(db *database, drivers mgmtdriver.Drivers, with settings) *vnfpkg.Registry {
+	limits := vnfpkg.DefaultLimits()
+	limits.ArchiveBytes = f.MaxPackageBytes
+	packages := vnfpkg.NewRegistry(db, db, limits, lcm.CheckDrivers(drivers))
+	packages.Trust(with.trust)
+	packages.Downloads(vnfpkg.Downloads{Policy: f.Peers, NFVO: with.nfvo})
+	return packages
+}
+
 // stopTime bounds how long a process that is told to stop takes.
 const stopTime = 30 * time.Second
 
@@ -129,11 +140,7 @@ func (f *serveFlags) serve(ctx context.Context, logger *slog.Logger, ready func(
 	defer func() { err = errors.Join(err, db.Close()) }()
 
 	driver := heat.New(heat.Config{Timeout: f.VimTimeout, StackTimeout: f.StackTimeout, Logger: logger})
-	limits := vnfpkg.DefaultLimits()
-	limits.ArchiveBytes = f.MaxPackageBytes
-	packages := vnfpkg.NewRegistry(db, db, limits, lcm.CheckDrivers(drivers))
-	packages.Trust(with.trust)
-	packages.Downloads(vnfpkg.Downloads{Policy: f.Peers, NFVO: with.nfvo})
+	packages := f.packages(db, drivers, with)
 	vims := lcm.NewVimRegistry(db, driver)
 	manager := lcm.NewManager(db, db, packages, vims, driver, drivers)
 	engine := lcm.NewEngine(db, packages, vims, driver, drivers,

@@ -216,9 +216,6 @@ func TestKubernetesClusterWithServersThatDie(t *testing.T) {
 	k.p.await(location, "COMPLETED")
 	k.nodes(3, 2)
 	k.vim()
-	if got := k.world.MostBusy(); got != 5 {
-		t.Errorf("%d scripts have run at once", got)
-	}
 	if got := k.world.Scripts(); slices.Max(got) > 2 {
 		t.Errorf("scripts were run %v times on the machines", got)
 	}

@@ -21,9 +21,15 @@ const (
 // buildPackage makes the sample's CSAR with the command that its users have.
 func buildPackage(t *testing.T) string {
 	t.Helper()
-	path := filepath.Join(t.TempDir(), "two-vdu.csar")
+	return buildSample(t, sample)
+}
+
+// buildSample is buildPackage for another sample.
+func buildSample(t *testing.T, folder string) string {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), filepath.Base(folder)+".csar")
 	binary := filepath.Join(os.Getenv("E2E_DIR"), "vnfm")
-	if out, err := exec.Command(binary, "package", "build", sample, "-o", path).CombinedOutput(); err != nil {
+	if out, err := exec.Command(binary, "package", "build", folder, "-o", path).CombinedOutput(); err != nil {
 		t.Fatalf("vnfm package build: %v\n%s", err, out)
 	}
 	return path

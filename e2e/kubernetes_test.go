@@ -69,23 +69,24 @@ func (k *kubernetes) workersComeAndGo() {
 	openstack(k.t, "vnflcm", "scale", "--type", "SCALE_OUT", "--aspect-id", "worker_instance", "--number-of-steps", "1", k.instanceID)
 	k.completed("SCALE")
 	k.check(3)
-	var newest node
-	for id, n := range k.nodes("workerNode") {
-		if before[id].server == "" {
-			newest = n
+	grown := k.nodes("workerNode")
+	for id, worker := range grown {
+		if before[id] != worker {
+			k.ran(worker, "kubeadm join --config", 1)
 		}
 	}
-	k.ran(newest, "kubeadm join --config", 1)
 
 	openstack(k.t, "vnflcm", "scale", "--type", "SCALE_IN", "--aspect-id", "worker_instance", "--number-of-steps", "1", k.instanceID)
 	k.completed("SCALE")
 	k.check(2)
-	if left := k.nodes("workerNode"); !maps.Equal(left, before) {
-		k.t.Errorf("workers are %v, and were %v", left, before)
+	left := k.nodes("workerNode")
+	for id, worker := range grown {
+		if left[id] != worker { // Heat says which one goes
+			k.left(worker, "cordon "+worker.name, "drain "+worker.name, "spec.nodeName="+worker.name, "delete node "+worker.name)
+		}
 	}
-	k.left(newest, "cordon "+newest.name, "drain "+newest.name, "spec.nodeName="+newest.name, "delete node "+newest.name)
 
-	for id, worker := range before {
+	for id, worker := range left {
 		healed := k.heal(id, worker)
 		k.left(worker, "cordon "+worker.name, "drain "+worker.name, "delete node "+worker.name)
 		k.ran(healed, "kubeadm join --config", 1)

@@ -120,7 +120,7 @@ func (k *kubernetes) vim() map[string]any {
 // address is that of the Kubernetes API.
 func (k *kubernetes) address() string {
 	k.t.Helper()
-	url := k.vim()["auth_url"].(string)
+	url, _ := k.registered()
 	return url[strings.LastIndexByte(url, '/')+1 : strings.LastIndexByte(url, ':')]
 }
 
@@ -211,7 +211,7 @@ func (k *kubernetes) check(workers int) {
 	for _, n := range all {
 		kube := kubeNode{Address: n.address, Ready: true}
 		if k.flavour == "podaffinity" && n.vdu == "workerNode" {
-			kube.Host = openstackJSON[map[string]any](k.t, "server", "show", n.server)["OS-EXT-SRV-ATTR:host"].(string)
+			kube.Host = n.host
 		}
 		want[n.name] = kube
 		if n.vdu == "masterNode" {
@@ -226,7 +226,6 @@ func (k *kubernetes) check(workers int) {
 	if diff := cmp.Diff(members, etcd); diff != "" {
 		k.t.Errorf("masters (-) and members of etcd (+):\n%s", diff)
 	}
-	k.vim()
 	for _, n := range all {
 		k.checkFiles(n, all)
 	}

@@ -59,7 +59,7 @@ func startHosts(t *testing.T) {
 }
 
 // node is a VNFC as a node of the cluster.
-type node struct{ vdu, server, address, name string }
+type node struct{ vdu, server, host, address, name string }
 
 // nodes are those of a VDU, or of all, by the ids of the VNFCs.
 func (k *kubernetes) nodes(vdu string) map[string]node {
@@ -81,7 +81,7 @@ func (k *kubernetes) nodes(vdu string) map[string]node {
 		if err := json.Unmarshal(addresses, &networks); err != nil || len(networks["net0"]) != 1 {
 			k.t.Fatalf("addresses of a node: %s", addresses)
 		}
-		n := node{vdu: vnfc.VduID, server: server.ID, address: networks["net0"][0].Addr}
+		n := node{vdu: vnfc.VduID, server: server.ID, host: server.Host, address: networks["net0"][0].Addr}
 		n.name = strings.TrimSuffix(n.vdu, "Node") + n.address[strings.LastIndexByte(n.address, '.')+1:]
 		found[vnfc.ID] = n
 	}

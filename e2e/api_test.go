@@ -102,9 +102,9 @@ func (a answer) problem(t *testing.T) problem {
 // eventually asks again and again until the condition holds; what is what it waits for.
 func eventually(t *testing.T, what string, condition func() bool) {
 	t.Helper()
-	for deadline := time.Now().Add(5 * time.Minute); !condition(); time.Sleep(200 * time.Millisecond) {
+	for deadline := time.Now().Add(10 * time.Minute); !condition(); time.Sleep(200 * time.Millisecond) {
 		if time.Now().After(deadline) {
-			t.Fatalf("after 5 minutes still not: %s", what)
+			t.Fatalf("after 10 minutes still not: %s", what)
 		}
 	}
 }

@@ -17,6 +17,38 @@ const (
 	openTruncate = 0x10
 )
 
+// newFiles returns the files of a machine, in memory. A file outlives the connection that it was opened by, as on a disk: those of package
+// sftp answer every later call with the error that the connection ended with.
+func newFiles() sftp.Handlers {
+	files := sftp.InMemHandler()
+	files.FileGet, files.FilePut = lastingReader{files.FileGet}, lastingWriter{files.FilePut}
+	return files
+}
+
+// lastingReader opens files that know nothing of [sftp.TransferError].
+type lastingReader struct{ sftp.FileReader }
+
+// Fileread implements [sftp.FileReader].
+func (r lastingReader) Fileread(request *sftp.Request) (io.ReaderAt, error) {
+	file, err := r.FileReader.Fileread(request)
+	if err != nil {
+		return nil, err
+	}
+	return struct{ io.ReaderAt }{file}, nil
+}
+
+// lastingWriter opens files that know nothing of [sftp.TransferError].
+type lastingWriter struct{ sftp.FileWriter }
+
+// Filewrite implements [sftp.FileWriter].
+func (w lastingWriter) Filewrite(request *sftp.Request) (io.WriterAt, error) {
+	file, err := w.FileWriter.Filewrite(request)
+	if err != nil {
+		return nil, err
+	}
+	return struct{ io.WriterAt }{file}, nil
+}
+
 // makeDirectories gives the machine the directories that every Linux has.
 func (s *Server) makeDirectories() error {
 	directories := []string{"/etc", "/home", "/opt", "/root", "/tmp", "/usr", "/usr/local", "/usr/local/bin", "/var", "/var/lib", "/var/tmp"}

@@ -80,7 +80,7 @@ func New(ctx context.Context, opts Options) (*Server, error) {
 	if err != nil {
 		return nil, fmt.Errorf("make a host key: %w", err)
 	}
-	s := &Server{opts: opts, port: opts.Port, signer: signer, files: sftp.InMemHandler(), release: func() {},
+	s := &Server{opts: opts, port: opts.Port, signer: signer, files: newFiles(), release: func() {},
 		listeners: map[netip.Addr]net.Listener{}, conns: map[net.Conn]bool{}}
 	if s.port == 0 {
 		s.port = DefaultPort

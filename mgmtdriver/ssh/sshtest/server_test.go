@@ -261,3 +261,25 @@ func TestJumpHost(t *testing.T) {
 		t.Errorf("status %d", status)
 	}
 }
+
+// A file that was being written when its connection was cut can be written again.
+func TestFilesOutliveTheirConnection(t *testing.T) {
+	t.Parallel()
+	vm := sshtest.Start(t, sshtest.Options{User: "ubuntu", Password: "ubuntu"})
+	for range 2 {
+		connection := login(t, vm)
+		client, err := sftp.NewClient(connection)
+		if err != nil {
+			t.Fatal(err)
+		}
+		file, err := client.OpenFile("/tmp/file", os.O_WRONLY|os.O_CREATE)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := file.Write([]byte("content")); err != nil {
+			t.Fatal(err)
+		}
+		connection.Close()
+		_ = client.Wait()
+	}
+}

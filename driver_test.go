@@ -11,6 +11,7 @@ import (
 	"testing/fstest"
 
 	"vnfm/lcm/heat/heattest"
+	"vnfm/mgmtdriver/drivertest"
 	"vnfm/samples"
 )
 
@@ -48,9 +49,7 @@ func inventoryDriver(t *testing.T) (program, dir string) {
 		t.Fatalf("%v: %s", err, output)
 	}
 	program = binary + ".sh"
-	if err := os.WriteFile(program, []byte("#!/bin/sh\nexec "+binary+" -dir "+dir+"\n"), 0o700); err != nil {
-		t.Fatal(err)
-	}
+	drivertest.Script(t, program, "#!/bin/sh\nexec "+binary+" -dir "+dir+"\n")
 	return program, dir
 }
 

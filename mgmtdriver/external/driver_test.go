@@ -327,11 +327,7 @@ func inventory(t *testing.T, program string) drivertest.World {
 	t.Helper()
 	dir := t.TempDir()
 	script := filepath.Join(t.TempDir(), "driver")
-	// Another process writes it, or a child that is forked meanwhile would keep it open for writing.
-	const write = `printf '#!/bin/sh\nexec %s -dir %s\n' "$1" "$2" > "$3" && chmod 755 "$3"`
-	if output, err := exec.CommandContext(t.Context(), "sh", "-c", write, "sh", program, dir, script).CombinedOutput(); err != nil {
-		t.Fatalf("%v: %s", err, output)
-	}
+	drivertest.Script(t, script, "#!/bin/sh\nexec "+program+" -dir "+dir+"\n")
 	drivers, err := external.Start(t.Context(), map[string]string{"inventory": script}, external.Config{})
 	if err != nil {
 		t.Fatal(err)

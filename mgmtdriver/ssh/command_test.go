@@ -17,6 +17,7 @@ import (
 	"unicode/utf8"
 
 	"vnfm/mgmtdriver"
+	"vnfm/mgmtdriver/drivertest"
 	"vnfm/mgmtdriver/ssh"
 	"vnfm/mgmtdriver/ssh/sshtest"
 )
@@ -87,10 +88,7 @@ func TestSudo(t *testing.T) {
 			home := t.TempDir()
 			_, _, host := shellHost(t, home)
 			for name, content := range map[string]string{"bin/sudo": fakeSudo, mode: ""} {
-				path := filepath.Join(home, name)
-				if err := errors.Join(os.MkdirAll(filepath.Dir(path), 0o755), os.WriteFile(path, []byte(content), 0o755)); err != nil {
-					t.Fatal(err)
-				}
+				drivertest.Script(t, filepath.Join(home, name), content)
 			}
 			output, err := host.Run(t.Context(), ssh.Command{
 				Argv: []string{"sh", "-c", `printf '%s|' "$1" "$A"; cat`, "sh", "it's"}, Root: true, Env: map[string]string{"A": "l1\nl2 'x"},

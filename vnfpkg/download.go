@@ -257,10 +257,8 @@ func (d *download) accept(response *http.Response) error {
 		d.skip = d.offset
 	case part && d.offset > 0 && strings.HasPrefix(response.Header.Get("Content-Range"), fmt.Sprintf("bytes %d-", d.offset)):
 		d.skip = 0
-	case status == http.StatusRequestTimeout, status == http.StatusTooManyRequests, status >= http.StatusInternalServerError:
-		return d.failure(http.StatusBadGateway, true, "it answers %d %s", status, http.StatusText(status))
 	default:
-		return d.failure(http.StatusBadGateway, false, "it answers %d %s", status, http.StatusText(status))
+		return d.failure(http.StatusBadGateway, peer.Temporary(status), "it answers %d %s", status, http.StatusText(status))
 	}
 	return nil
 }

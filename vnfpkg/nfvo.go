@@ -85,7 +85,7 @@ func (n *NFVO) find(ctx context.Context, vnfdID string) (*offered, error) {
 	defer response.Body.Close()
 	switch status := response.StatusCode; {
 	case status == http.StatusOK:
-	case status >= http.StatusInternalServerError, status == http.StatusTooManyRequests, status == http.StatusRequestTimeout:
+	case peer.Temporary(status):
 		return nil, n.unavailable("it answers %d %s", status, http.StatusText(status))
 	default:
 		return nil, &Unobtainable{Detail: fmt.Sprintf("the NFVO at %s answers the search for VNFD %s with %d %s",

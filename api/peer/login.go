@@ -140,7 +140,12 @@ func (e *TokenError) Unwrap() error { return e.Err }
 
 // Temporary reports whether it is worth asking again.
 func (e *TokenError) Temporary() bool {
-	return e.Status == 0 || e.Status >= http.StatusInternalServerError || e.Status == http.StatusTooManyRequests
+	return e.Status == 0 || Temporary(e.Status)
+}
+
+// Temporary reports whether an answer with that status is worth asking again: the peer is in trouble, or busy.
+func Temporary(status int) bool {
+	return status >= http.StatusInternalServerError || status == http.StatusTooManyRequests || status == http.StatusRequestTimeout
 }
 
 func (t *tokens) failure(err error) error {

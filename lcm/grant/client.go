@@ -178,8 +178,7 @@ func (c *Client) refusal(answer *answer) error {
 	_ = json.Unmarshal(answer.body, &problem) // without a problem document the status has to do
 	status := fmt.Sprintf("%d %s", answer.status, http.StatusText(answer.status))
 	switch {
-	case answer.status >= http.StatusInternalServerError, answer.status == http.StatusRequestTimeout,
-		answer.status == http.StatusTooManyRequests:
+	case peer.Temporary(answer.status):
 		return &lcm.Unavailable{Peer: c.peer(), Err: errors.New(cmp.Or(shortened(problem.Detail), status))}
 	case answer.status >= http.StatusBadRequest:
 		return &lcm.Failure{Title: cmp.Or(shortened(problem.Title), "Grant refused"), Status: answer.status,

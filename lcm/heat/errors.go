@@ -12,6 +12,7 @@ import (
 
 	"github.com/gophercloud/gophercloud/v2"
 
+	"vnfm/api/peer"
 	"vnfm/lcm"
 )
 
@@ -29,18 +30,17 @@ func loginError(access lcm.VimAccess, err error) error {
 	return callError(identity(access), err)
 }
 
-// callError turns the failure of a call into *[lcm.Unavailable], if it may pass, or *[lcm.Rejected], with the peer's own words. A call
+// callError turns the failure of a call into *[lcm.Unavailable], if it may pass, or *[lcm.Rejected], with the service's own words. A call
 // that was cancelled is neither.
-func callError(peer string, err error) error {
+func callError(service string, err error) error {
 	var answer gophercloud.ErrUnexpectedResponseCode
 	if errors.As(err, &answer) {
 		status := fmt.Sprintf("%d %s", answer.Actual, http.StatusText(answer.Actual))
 		words := explanation(answer.Body)
-		if answer.Actual >= http.StatusInternalServerError || answer.Actual == http.StatusTooManyRequests ||
-			answer.Actual == http.StatusRequestTimeout {
-			return &lcm.Unavailable{Peer: peer, Err: errors.New(strings.TrimSuffix(status+": "+words, ": "))}
+		if peer.Temporary(answer.Actual) {
+			return &lcm.Unavailable{Peer: service, Err: errors.New(strings.TrimSuffix(status+": "+words, ": "))}
 		}
-		refusal := &lcm.Rejected{Peer: peer, Status: answer.Actual, Detail: cmp.Or(words, "it answers "+status+" without a reason")}
+		refusal := &lcm.Rejected{Peer: service, Status: answer.Actual, Detail: cmp.Or(words, "it answers "+status+" without a reason")}
 		if answer.Actual < http.StatusBadRequest { // a redirection, or the page of something else
 			refusal.Status = http.StatusBadGateway
 		}
@@ -54,7 +54,7 @@ func callError(peer string, err error) error {
 	if errors.As(err, &connection) {
 		err = connection.Err
 	}
-	return &lcm.Unavailable{Peer: peer, Err: err}
+	return &lcm.Unavailable{Peer: service, Err: err}
 }
 
 // explanation finds the words for a person in the body of an error, whose form differs from service to service; "" if there are none,

@@ -8,13 +8,13 @@ import (
 	"net/http"
 	"os"
 	"os/exec"
-	"path/filepath"
 	"runtime"
 	"strconv"
 	"strings"
 	"testing"
 	"time"
 
+	"vnfm/api/peer/peertest"
 	"vnfm/lcm"
 	"vnfm/lcm/grant/granttest"
 	"vnfm/lcm/heat/heattest"
@@ -77,10 +77,7 @@ func TestLifeOfAVnf(t *testing.T) {
 func TestOperationsThatAnNFVOGrants(t *testing.T) {
 	t.Parallel()
 	c, nfvo := newCluster(t, heattest.Options{}), granttest.Start(t)
-	password := filepath.Join(t.TempDir(), "password")
-	if err := os.WriteFile(password, []byte("sehr-geheim"), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	password := peertest.File(t, "sehr-geheim")
 	p := c.serve("--grant-url", nfvo.URL(), "--grant-username", "vnfm", "--grant-password-file", password, "--log-level", "debug")
 	c.registerVim(p)
 	instance := c.instance(p)

@@ -134,11 +134,7 @@ func (s *Sender) Run(ctx context.Context) error {
 				})
 			}
 		}
-		select {
-		case <-ctx.Done():
-		case <-news:
-		case <-time.After(s.config.Poll):
-		}
+		pause(ctx, s.config.Poll, news)
 	}
 	return group.Wait()
 }
@@ -149,10 +145,7 @@ func (s *Sender) sweep(ctx context.Context) {
 		if err := s.outbox.SweepNotifications(ctx); err != nil && ctx.Err() == nil {
 			s.config.Logger.Warn("remove delivered notifications", "error", err)
 		}
-		select {
-		case <-ctx.Done():
-		case <-time.After(sweepEvery):
-		}
+		pause(ctx, sweepEvery, nil)
 	}
 }
 
@@ -168,10 +161,18 @@ func (s *Sender) listen(ctx context.Context, news chan<- struct{}) {
 		if ctx.Err() == nil {
 			s.config.Logger.Warn("news of deliveries are not heard", "error", err)
 		}
-		select {
-		case <-ctx.Done():
-		case <-time.After(s.config.Poll):
-		}
+		pause(ctx, s.config.Poll, nil)
+	}
+}
+
+// pause waits for d, until there is news (nil: never) or until ctx ends.
+func pause(ctx context.Context, d time.Duration, news <-chan struct{}) {
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-ctx.Done():
+	case <-news:
+	case <-timer.C:
 	}
 }
 

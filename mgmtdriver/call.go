@@ -1,11 +1,10 @@
 package mgmtdriver
 
 import (
-	"context"
 	"encoding/json"
 	"fmt"
-	"io"
 	"log/slog"
+	"net/http"
 	"net/netip"
 	"slices"
 )
@@ -97,6 +96,16 @@ func (v *Vnfc) Port(name string) (Port, bool) {
 	return v.Ports[i], true
 }
 
+// Address returns the address of the port of that name; *[Failure] if there is none.
+func (v *Vnfc) Address(name string) (netip.Addr, error) {
+	port, ok := v.Port(name)
+	if !ok || len(port.Addresses) == 0 {
+		return netip.Addr{}, &Failure{Title: "VM has no address", Status: http.StatusUnprocessableEntity, Detail: fmt.Sprintf(
+			"VNFC %s (%s) has no connection point %s with an address", v.ID, v.VduID, name)}
+	}
+	return port.Addresses[0], nil
+}
+
 // Port is a port or a floating IP address.
 type Port struct {
 	Name      string       `json:"name"` // of the connection point in the VNFD, or else of the resource in its template
@@ -109,12 +118,4 @@ type Port struct {
 type Volume struct {
 	Name string `json:"name"` // of the virtual storage in the VNFD
 	ID   string `json:"id"`   // in Cinder
-}
-
-// Package is the VNF package of the instance.
-type Package interface {
-	// Names returns the paths of all files, sorted.
-	Names(ctx context.Context) ([]string, error)
-	// Open opens a file, an [io/fs.ErrNotExist] if there is none. Close must be called.
-	Open(ctx context.Context, path string) (io.ReadCloser, error)
 }

@@ -6,9 +6,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
-	"io/fs"
-	"net/http"
 	"net/netip"
 	"slices"
 	"time"
@@ -269,25 +266,4 @@ func namesNone(call *mgmtdriver.Call) bool {
 	}
 	list, isList := request.VnfcInstanceID.([]any)
 	return request.VnfcInstanceID == nil || request.VnfcInstanceID == "" || isList && len(list) == 0
-}
-
-// maxFile bounds the files of a package that are read into memory.
-const maxFile = 4 << 20
-
-// readFile reads a small file of the package.
-func (s *site) readFile(ctx context.Context, path string) ([]byte, error) {
-	file, err := s.call.Package.Open(ctx, path)
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil, &mgmtdriver.Failure{Title: "File is missing", Status: http.StatusUnprocessableEntity, Detail: fmt.Sprintf("the VNF package has no file %q", path)}
-	}
-	if err != nil {
-		return nil, err
-	}
-	defer file.Close()
-	content, err := io.ReadAll(io.LimitReader(file, maxFile+1))
-	if err == nil && len(content) > maxFile {
-		return nil, &mgmtdriver.Failure{Title: "File is too large", Status: http.StatusUnprocessableEntity,
-			Detail: fmt.Sprintf("%s of the VNF package has more than %d bytes", path, maxFile)}
-	}
-	return content, err
 }

@@ -119,7 +119,7 @@ type script struct {
 var phases = regexp.MustCompile(`(?m)^#\s*vnfm-phases:.*\bprepare\b`)
 
 func (s *site) script(ctx context.Context) (*script, error) {
-	content, err := s.readFile(ctx, s.scriptPath)
+	content, err := mgmtdriver.ReadFile(ctx, s.call.Package, s.scriptPath)
 	return &script{content: content, phased: phases.Match(content)}, err
 }
 
@@ -131,7 +131,7 @@ func (s *site) putFiles(ctx context.Context) (mgmtdriver.Result, error) {
 	}
 	files := []ssh.File{{Path: installPath, Content: ssh.Bytes(script.content), Mode: 0o700}}
 	if s.helmScriptPath != "" {
-		content, err := s.readFile(ctx, s.helmScriptPath)
+		content, err := mgmtdriver.ReadFile(ctx, s.call.Package, s.helmScriptPath)
 		if err != nil {
 			return mgmtdriver.Result{}, err
 		}
@@ -309,11 +309,11 @@ func (s *site) installJob(script *script, n *node, facts *joinFacts, phase ...st
 
 // proxyEnv tells programs on nodes of the proxy.
 func (s *site) proxyEnv() map[string]string {
-	if !s.proxy.used() {
+	if s.proxy.HTTP == "" || s.proxy.HTTPS == "" {
 		return nil
 	}
 	return map[string]string{
-		"http_proxy": s.proxy.http, "https_proxy": s.proxy.https, "no_proxy": s.noProxyFor(s.address, s.masters[0].ip),
+		"http_proxy": s.proxy.HTTP, "https_proxy": s.proxy.HTTPS, "no_proxy": s.noProxyFor(s.address, s.masters[0].ip),
 	}
 }
 

@@ -76,10 +76,10 @@ func (p *params) node(vnfc *mgmtdriver.Vnfc) (*node, error) {
 		return nil, nil
 	}
 	var err error
-	if n.ssh, err = addressOf(vnfc, group.sshCpName); err != nil {
+	if n.ssh, err = vnfc.Address(group.sshCpName); err != nil {
 		return n, err
 	}
-	n.ip, err = addressOf(vnfc, group.nicCpName)
+	n.ip, err = vnfc.Address(group.nicCpName)
 	return n, err
 }
 
@@ -94,15 +94,6 @@ func (g *group) has(vnfc *mgmtdriver.Vnfc) bool {
 	}
 	_, ok := vnfc.Port(g.nicCpName)
 	return ok
-}
-
-func addressOf(vnfc *mgmtdriver.Vnfc, cp string) (netip.Addr, error) {
-	port, ok := vnfc.Port(cp)
-	if !ok || len(port.Addresses) == 0 {
-		return netip.Addr{}, &mgmtdriver.Failure{Title: "Node has no address", Status: http.StatusUnprocessableEntity, Detail: fmt.Sprintf(
-			"VNFC %s (%s) has no connection point %s with an address", vnfc.ID, vnfc.VduID, cp)}
-	}
-	return port.Addresses[0], nil
 }
 
 // ha reports whether the cluster has several masters, behind a virtual address.
@@ -149,7 +140,7 @@ func (c *cluster) locate(call *mgmtdriver.Call) error {
 	switch fip := c.master.clusterFipName; {
 	case fip != "":
 		if c.outside = find(fip); !c.outside.IsValid() && !c.ha() {
-			c.outside, _ = addressOf(c.masters[0].vnfc, fip)
+			c.outside, _ = c.masters[0].vnfc.Address(fip)
 		}
 		if !c.outside.IsValid() {
 			return &mgmtdriver.Failure{Title: "Cluster has no floating IP address", Status: http.StatusUnprocessableEntity,

@@ -2,11 +2,11 @@ package kubernetes
 
 import (
 	"net/netip"
-	"path"
 	"regexp"
 	"strings"
 
 	"vnfm/mgmtdriver"
+	"vnfm/mgmtdriver/param"
 	"vnfm/mgmtdriver/ssh"
 )
 
@@ -28,7 +28,7 @@ type params struct {
 	vimName        string // "" = the default
 	master         masterGroup
 	worker         group
-	proxy          proxy
+	proxy          param.Proxy // used if both addresses are given; Nodes unset = the network of the first master
 	registries     []registry
 }
 
@@ -49,15 +49,6 @@ type masterGroup struct {
 	clusterFipName string
 }
 
-// proxy is how nodes reach the outside. It is used if both addresses are given.
-type proxy struct {
-	http, https string // may hold a password
-	noProxy     string
-	nodes       netip.Prefix // the zero prefix = the network of the first master
-}
-
-func (p *proxy) used() bool { return p.http != "" && p.https != "" }
-
 // registry is a private registry that nodes get images from.
 type registry struct {
 	insecure        bool   // HTTP
@@ -70,60 +61,43 @@ type registry struct {
 
 // readParams reads the parameters of a request. *[mgmtdriver.Invalid] names the attribute that is wrong.
 func readParams(additional map[string]any) (*params, error) {
-	outer := newReader("/additionalParams", additional)
-	r := outer.requiredObject(Parameter)
-	master, worker, proxied := r.requiredObject("master_node"), r.requiredObject("worker_node"), r.object("proxy")
+	outer := param.NewReader("/additionalParams", additional)
+	r := outer.RequiredObject(Parameter)
+	master, worker := r.RequiredObject("master_node"), r.RequiredObject("worker_node")
 	p := &params{
-		scriptPath: r.file("script_path", true), helmScriptPath: r.file("helm_installation_script_path", false), vimName: r.optional("vim_name"),
+		scriptPath: r.File("script_path", true), helmScriptPath: r.File("helm_installation_script_path", false), vimName: r.Optional("vim_name"),
 		master: masterGroup{
-			group: readGroup(master), pods: master.network("pod_cidr", defaultPods), services: master.network("cluster_cidr", defaultServices),
-			clusterCpName: master.required("cluster_cp_name"), clusterFipName: master.optional("cluster_fip_name"),
+			group: readGroup(master), pods: master.Network("pod_cidr", defaultPods), services: master.Network("cluster_cidr", defaultServices),
+			clusterCpName: master.Required("cluster_cp_name"), clusterFipName: master.Optional("cluster_fip_name"),
 		},
 		worker: readGroup(worker),
-		proxy: proxy{
-			http: proxied.optional("http_proxy"), https: proxied.optional("https_proxy"), noProxy: proxied.optional("no_proxy"),
-			nodes: proxied.network("k8s_node_cidr", ""),
-		},
+		proxy:  r.Proxy("proxy"),
 	}
-	for _, entry := range r.objects("private_registry_connection_info") {
+	for _, entry := range r.Objects("private_registry_connection_info") {
 		p.registries = append(p.registries, readRegistry(entry))
 	}
 	for _, name := range []string{"storage_server", "pv_registration_params"} {
-		if r.has(name) {
-			r.refuse(name, "persistent volumes are not supported yet: leave %s out", name)
+		if r.Has(name) {
+			r.Refuse(name, "persistent volumes are not supported yet: leave %s out", name)
 		}
 	}
 	if p.master.pods.Overlaps(p.master.services) {
-		master.invalid("cluster_cidr", "%s overlaps with the network of the pods, %s.", p.master.services, p.master.pods)
+		master.Invalid("cluster_cidr", "%s overlaps with the network of the pods, %s.", p.master.services, p.master.pods)
 	}
 	if len(p.vimName) > 255 {
-		r.invalid("vim_name", "it must not be longer than 255 characters.")
+		r.Invalid("vim_name", "it must not be longer than 255 characters.")
 	}
 	if a := p.master.aspectID; a != "" && a == p.worker.aspectID {
-		worker.invalid("aspect_id", "masters and workers must be of different aspects.")
+		worker.Invalid("aspect_id", "masters and workers must be of different aspects.")
 	}
-	return p, outer.err()
+	return p, outer.Err()
 }
 
-// file reads the path of a file in the package.
-func (r *reader) file(name string, needed bool) string {
-	if !needed && !r.has(name) {
-		return ""
+func readGroup(r *param.Reader) group {
+	return group{
+		aspectID: r.Optional("aspect_id"), sshCpName: r.Required("ssh_cp_name"), nicCpName: r.Required("nic_cp_name"),
+		username: r.Account("username"), password: ssh.Secret(r.Required("password")),
 	}
-	return path.Clean(r.required(name)) // users write ./Scripts/…, too
-}
-
-var userName = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_.-]{0,63}$`)
-
-func readGroup(r *reader) group {
-	g := group{
-		aspectID: r.optional("aspect_id"), sshCpName: r.required("ssh_cp_name"), nicCpName: r.required("nic_cp_name"),
-		username: r.required("username"), password: ssh.Secret(r.required("password")),
-	}
-	if !userName.MatchString(g.username) {
-		r.invalid("username", "it is not the name of an account.")
-	}
-	return g
 }
 
 // Words of the file system of nodes: a server is the name of a directory there.
@@ -132,27 +106,27 @@ var (
 	hostsLine      = regexp.MustCompile(`^\s*(\S+)\s+([A-Za-z0-9.-]+(\s+[A-Za-z0-9.-]+)*)\s*$`)
 )
 
-func readRegistry(r *reader) registry {
-	kind := r.number("connection_type")
+func readRegistry(r *param.Reader) registry {
+	kind := r.Number("connection_type")
 	if kind != "0" && kind != "1" {
-		r.invalid("connection_type", `it must be "0" (HTTP) or "1" (HTTPS).`)
+		r.Invalid("connection_type", `it must be "0" (HTTP) or "1" (HTTPS).`)
 	}
 	found := registry{
-		insecure: kind == "0", server: r.required("server"), username: r.optional("username"), password: ssh.Secret(r.optional("password")),
-		certificatePath: r.file("certificate_path", false), hosts: r.optional("hosts_string"),
+		insecure: kind == "0", server: r.Required("server"), username: r.Optional("username"), password: ssh.Secret(r.Optional("password")),
+		certificatePath: r.File("certificate_path", false), hosts: r.Optional("hosts_string"),
 	}
 	if !registryServer.MatchString(found.server) {
-		r.invalid("server", "it is not a host, or a host and a port.")
+		r.Invalid("server", "it is not a host, or a host and a port.")
 	}
 	if found.username == "" && found.password != "" {
-		r.missing("username")
+		r.Missing("username")
 	}
 	if found.hosts != "" {
 		parts := hostsLine.FindStringSubmatch(found.hosts)
 		if parts == nil {
-			r.invalid("hosts_string", "it must be an IP address and host names.")
+			r.Invalid("hosts_string", "it must be an IP address and host names.")
 		} else if _, err := netip.ParseAddr(parts[1]); err != nil {
-			r.invalid("hosts_string", "%q is not an IP address.", parts[1])
+			r.Invalid("hosts_string", "%q is not an IP address.", parts[1])
 		}
 	}
 	return found
@@ -160,22 +134,13 @@ func readRegistry(r *reader) registry {
 
 // override applies the logins that a later operation brings with it.
 func (p *params) override(additional map[string]any) error {
-	r := newReader("/additionalParams", additional)
+	r := param.NewReader("/additionalParams", additional)
 	for prefix, group := range map[string]*group{"master_node_": &p.master.group, "worker_node_": &p.worker} {
-		username, password := r.optional(prefix+"username"), r.optional(prefix+"password")
-		switch {
-		case username == "" && password == "":
-		case username == "":
-			r.missing(prefix + "username")
-		case password == "":
-			r.missing(prefix + "password")
-		case !userName.MatchString(username):
-			r.invalid(prefix+"username", "it is not the name of an account.")
-		default:
-			group.username, group.password = username, ssh.Secret(password)
+		if r.Optional(prefix+"username") != "" || r.Optional(prefix+"password") != "" {
+			group.username, group.password = r.Account(prefix+"username"), ssh.Secret(r.Required(prefix+"password"))
 		}
 	}
-	return r.err()
+	return r.Err()
 }
 
 // ofCall reads the parameters of the cluster that a driver is called for, with what the operation says otherwise.
@@ -193,16 +158,9 @@ func ofCall(call *mgmtdriver.Call) (*params, error) {
 	return p, err
 }
 
-var urlPassword = regexp.MustCompile(`//[^/@:]*:([^/]+)@`) // which may hold an @ itself
-
 // secrets are what must not be shown of the parameters.
 func (p *params) secrets() []ssh.Secret {
-	found := []ssh.Secret{p.master.password, p.worker.password}
-	for _, address := range []string{p.proxy.http, p.proxy.https} {
-		if parts := urlPassword.FindStringSubmatch(address); parts != nil {
-			found = append(found, ssh.Secret(parts[1]))
-		}
-	}
+	found := append(p.proxy.Secrets(), p.master.password, p.worker.password)
 	for _, r := range p.registries {
 		found = append(found, r.password)
 	}
@@ -214,8 +172,8 @@ const expandedNetwork = 256
 
 // noProxyFor is what is reached without the proxy, beside what the user says.
 func (p *params) noProxyFor(cluster, master netip.Addr) string {
-	entries := []string{p.proxy.noProxy, p.master.pods.String(), p.master.services.String(), "127.0.0.1", "localhost", cluster.String()}
-	nodes := p.proxy.nodes
+	entries := []string{p.proxy.NoProxy, p.master.pods.String(), p.master.services.String(), "127.0.0.1", "localhost", cluster.String()}
+	nodes := p.proxy.Nodes
 	if !nodes.IsValid() {
 		nodes, _ = master.Prefix(24) // 24 is a length that every address has
 	}

@@ -26,7 +26,7 @@ func (s *site) connectRegistries(ctx context.Context) (mgmtdriver.Result, error)
 	certificates := map[string][]byte{}
 	for _, r := range s.registries {
 		if r.certificatePath != "" && certificates[r.certificatePath] == nil {
-			if certificates[r.certificatePath], err = s.readFile(ctx, r.certificatePath); err != nil {
+			if certificates[r.certificatePath], err = mgmtdriver.ReadFile(ctx, s.call.Package, r.certificatePath); err != nil {
 				return mgmtdriver.Result{}, err
 			}
 		}

@@ -94,7 +94,7 @@ func (s *site) manifest(ctx context.Context) ([]byte, error) {
 	if err != nil || !slices.Contains(known, manifestInPackage) {
 		return defaultManifest, err
 	}
-	own, err := s.readFile(ctx, manifestInPackage)
+	own, err := mgmtdriver.ReadFile(ctx, s.call.Package, manifestInPackage)
 	if err != nil || bytes.Contains(own, []byte("kubernetes.io/service-account-token")) {
 		return own, err
 	}

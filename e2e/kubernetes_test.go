@@ -153,13 +153,13 @@ func (k *kubernetes) masterHeals(id string, master node) {
 	delete(others, id)
 	reloads := map[node]int{}
 	for _, other := range others {
-		reloads[other] = k.count(other, "systemctl reload haproxy")
+		reloads[other] = k.count(other, "systemctl reload-or-restart haproxy")
 	}
 	healed := k.heal(id, master)
 	k.left(master, "member remove", "delete node "+master.name)
 	k.ran(healed, "kubeadm join --config", 1)
 	for _, other := range others {
-		if k.count(other, "systemctl reload haproxy") < reloads[other]+2 {
+		if k.count(other, "systemctl reload-or-restart haproxy") < reloads[other]+2 {
 			k.t.Errorf("the load balancer of %s was not told that %s goes and comes", other.name, master.name)
 		}
 	}

@@ -11,6 +11,7 @@ import (
 
 	"github.com/google/uuid"
 
+	"vnfm/api/access"
 	"vnfm/mgmtdriver"
 )
 
@@ -107,7 +108,7 @@ func (e *Engine) Run(ctx context.Context, id uuid.UUID) (*time.Duration, error) 
 
 	lease := &lease{store: e.store, length: e.config.Lease, run: run, news: make(chan struct{}, 1), cancelled: make(chan struct{})}
 	lease.count(asked)
-	working, stop := context.WithCancelCause(context.WithValue(ctx, leaseKey{}, lease))
+	working, stop := context.WithCancelCause(context.WithValue(access.Within(ctx, run.Instance.ProjectID), leaseKey{}, lease))
 	e.active.Store(id, lease)
 	ended := make(chan struct{})
 	go func() {

@@ -19,6 +19,7 @@ const (
 // InstantiatedVnfInfo.AdditionalParams are masked, the originals are in [Deployment].
 type VnfInstance struct {
 	ID                        uuid.UUID
+	ProjectID                 string // that it belongs to, that of its package
 	Name                      string
 	Description               string
 	VnfdID                    string

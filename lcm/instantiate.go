@@ -12,6 +12,7 @@ import (
 
 	"github.com/google/uuid"
 
+	"vnfm/api/access"
 	"vnfm/vnfpkg"
 )
 
@@ -36,6 +37,7 @@ func (m *Manager) Instantiate(ctx context.Context, id uuid.UUID, params json.Raw
 	if instance.InstantiationState != NotInstantiated {
 		return nil, &Conflict{fmt.Sprintf("VNF instance %s is %s already", id, instance.InstantiationState)}
 	}
+	ctx = access.Within(ctx, instance.ProjectID)
 	_, err = m.planner.plan(ctx, instance, shape{request: request}, PlanRequest{CheckOnly: true})
 	if err == nil {
 		_, err = m.planner.vims.Choose(ctx, request.VimConnectionInfo)

@@ -9,6 +9,7 @@ import (
 
 	"github.com/google/uuid"
 
+	"vnfm/api/access"
 	"vnfm/mgmtdriver"
 	"vnfm/vnfpkg"
 )
@@ -168,7 +169,7 @@ func (m *Manager) startIf(ctx context.Context, instance *VnfInstance, kind Opera
 	if kind == OpModifyInfo {
 		operation.State = StateProcessing // nothing is to be granted, SOL003 5.4.3.3.4
 	}
-	if err := m.hooks.check(ctx, instance, operation, params); err != nil {
+	if err := m.hooks.check(access.Within(ctx, instance.ProjectID), instance, operation, params); err != nil {
 		return nil, err
 	}
 	if err := m.operations.StartOperation(ctx, operation, params, required); err != nil {

@@ -9,6 +9,7 @@ import (
 
 	"github.com/google/uuid"
 
+	"vnfm/api/access"
 	"vnfm/vnfpkg"
 )
 
@@ -48,6 +49,7 @@ func (m *Manager) Modify(ctx context.Context, id uuid.UUID, params json.RawMessa
 	if err != nil {
 		return nil, err
 	}
+	ctx = access.Within(ctx, instance.ProjectID)
 	if _, err := m.planner.otherVnfd(ctx, instance, request); err != nil {
 		return nil, err
 	}

@@ -26,6 +26,7 @@ const (
 // Operation is a VNF lifecycle management operation occurrence, VnfLcmOpOcc (SOL003 5.5.2.13).
 type Operation struct {
 	ID                     uuid.UUID
+	ProjectID              string // that of its VNF instance
 	State                  OperationState
 	StateEnteredAt         time.Time
 	StartedAt              time.Time

@@ -76,7 +76,7 @@ type HostKeyStore interface {
 // when a newer run exists.
 type OwnVimStore interface {
 	// PutOwnVim stores the VIM that the run's instance is in place of the one that is stored. Its ID is that of the stored one, and else
-	// kept; its tenant is that of the VIM which holds the instance's resources. *[Conflict] if the tenant has another one of that name.
+	// kept; its tenant is the instance's project, or that of the VIM which holds its resources. *[Conflict] if the tenant has another one of that name.
 	PutOwnVim(ctx context.Context, run *Run, vim *Vim) error
 	// RemoveOwnVim removes the VIM that the run's instance is; no error if there is none. *[Conflict] if another instance uses it.
 	RemoveOwnVim(ctx context.Context, run *Run) error

@@ -1,12 +1,15 @@
 package lcm
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"maps"
 	"net/url"
 	"slices"
 	"strings"
+
+	"vnfm/api/access"
 
 	"github.com/google/uuid"
 )
@@ -31,10 +34,17 @@ const (
 	vimTypeKubernetes = "kubernetes"
 )
 
-// Register checks the credentials of a VIM by logging in, learns its regions and stores it.
+// Register checks the credentials of a VIM by logging in, learns its regions and stores it. It belongs to the project of the caller; one who
+// sees all projects may name another. *[access.Denied] for anybody else who does.
 func (r *VimRegistry) Register(ctx context.Context, vim *Vim) (*Vim, error) {
 	if vim.Type != vimTypeOpenStack {
 		return nil, &InvalidRequest{"/vim/type", fmt.Sprintf("%q is not a type of VIM that can be registered; use %q", vim.Type, vimTypeOpenStack)}
+	}
+	if caller := access.Of(ctx); caller != nil {
+		vim.TenantID = cmp.Or(vim.TenantID, caller.Project)
+		if !caller.Sees(vim.TenantID) {
+			return nil, &access.Denied{Detail: "/vim/tenant_id: a VIM can be registered for another project only by who may see all projects"}
+		}
 	}
 	vim.ID = uuid.New()
 	vim.AuthURL = identityV3(vim.AuthURL)

@@ -10,6 +10,7 @@ import (
 	"github.com/google/uuid"
 	"github.com/jackc/pgx/v5"
 
+	"vnfm/api/access"
 	"vnfm/lcm"
 	"vnfm/lcm/notify"
 )
@@ -35,6 +36,7 @@ type instanceRow struct {
 	Extensions                []byte
 	VnfConfigurableProperties []byte
 	Deployed                  bool
+	ProjectID                 string `db:"project_id"`
 }
 
 func (r *instanceRow) instance() (*lcm.VnfInstance, error) {
@@ -42,6 +44,7 @@ func (r *instanceRow) instance() (*lcm.VnfInstance, error) {
 		ID:                 r.ID,
 		Name:               r.Name,
 		Description:        r.Description,
+		ProjectID:          r.ProjectID,
 		VnfdID:             r.VnfdID,
 		VnfPkgID:           r.VnfPkgID,
 		Provider:           r.Provider,
@@ -73,24 +76,26 @@ func (s *Store) CreateInstance(ctx context.Context, instance *lcm.VnfInstance) e
 	if err != nil {
 		return err
 	}
-	// The package is locked, so that it cannot be disabled or deleted between the check and the insert.
-	const insert = `
+	args := pgx.NamedArgs{
+		"id": instance.ID, "name": instance.Name, "description": instance.Description, "vnfd": instance.VnfdID,
+		"state": instance.InstantiationState, "metadata": metadata, "own": access.Project(ctx),
+	}
+	// The package is locked, so that it cannot be disabled or deleted between the check and the insert. The instance belongs to its project.
+	insert := `
 		WITH package AS (
-			SELECT id, description FROM vnf_packages
-			WHERE vnfd_id = @vnfd AND onboarding_state = 'ONBOARDED' AND operational_state = 'ENABLED'
+			SELECT id, description, project_id FROM vnf_packages
+			WHERE vnfd_id = @vnfd AND onboarding_state = 'ONBOARDED' AND operational_state = 'ENABLED'` + scope(ctx, "project_id", args) + `
+			ORDER BY project_id = @own DESC, created_at LIMIT 1
 			FOR SHARE)
-		INSERT INTO vnf_instances (id, name, description, vnfd_id, vnf_pkg_id, provider, product_name, software_version,
+		INSERT INTO vnf_instances (id, project_id, name, description, vnfd_id, vnf_pkg_id, provider, product_name, software_version,
 			vnfd_version, instantiation_state, metadata)
-		SELECT @id, @name, @description, @vnfd, p.id, p.description ->> 'vnfProvider', p.description ->> 'vnfProductName',
+		SELECT @id, p.project_id, @name, @description, @vnfd, p.id, p.description ->> 'vnfProvider', p.description ->> 'vnfProductName',
 			p.description ->> 'vnfSoftwareVersion', p.description ->> 'vnfdVersion', @state, @metadata
 		FROM package p
-		RETURNING vnf_pkg_id, provider, product_name, software_version, vnfd_version, created_at, updated_at, version`
+		RETURNING project_id, vnf_pkg_id, provider, product_name, software_version, vnfd_version, created_at, updated_at, version`
 	err = s.InTx(ctx, func(tx pgx.Tx) error {
-		err := tx.QueryRow(ctx, insert, pgx.NamedArgs{
-			"id": instance.ID, "name": instance.Name, "description": instance.Description, "vnfd": instance.VnfdID,
-			"state": instance.InstantiationState, "metadata": metadata,
-		}).Scan(&instance.VnfPkgID, &instance.Provider, &instance.ProductName, &instance.SoftwareVersion, &instance.VnfdVersion,
-			&instance.CreatedAt, &instance.UpdatedAt, &instance.Version)
+		err := tx.QueryRow(ctx, insert, args).Scan(&instance.ProjectID, &instance.VnfPkgID, &instance.Provider, &instance.ProductName,
+			&instance.SoftwareVersion, &instance.VnfdVersion, &instance.CreatedAt, &instance.UpdatedAt, &instance.Version)
 		if err != nil {
 			return err
 		}
@@ -112,13 +117,14 @@ func (s *Store) Instance(ctx context.Context, id uuid.UUID) (*lcm.VnfInstance, e
 }
 
 func instance(ctx context.Context, q querier, id uuid.UUID) (*lcm.VnfInstance, error) {
-	const query = `
-		SELECT i.id, i.created_at, i.updated_at, i.version, i.name, i.description, i.vnfd_id, i.vnf_pkg_id, i.provider,
+	args := pgx.NamedArgs{"id": id}
+	query := `
+		SELECT i.id, i.project_id, i.created_at, i.updated_at, i.version, i.name, i.description, i.vnfd_id, i.vnf_pkg_id, i.provider,
 			i.product_name, i.software_version, i.vnfd_version, i.instantiation_state, i.instantiated_vnf_info,
 			i.vim_connection_info, i.metadata, i.extensions, i.vnf_configurable_properties, i.deployment IS NOT NULL AS deployed
 		FROM vnf_instances i
-		WHERE i.id = @id`
-	found, err := row[instanceRow](ctx, q, query, pgx.NamedArgs{"id": id})
+		WHERE i.id = @id` + scope(ctx, "i.project_id", args)
+	found, err := row[instanceRow](ctx, q, query, args)
 	if errors.Is(err, pgx.ErrNoRows) {
 		return nil, instanceNotFound(id)
 	}
@@ -139,11 +145,12 @@ func (s *Store) Instances(ctx context.Context, asked lcm.Page) ([]*lcm.VnfInstan
 	if err != nil {
 		return nil, false, err
 	}
+	where += scope(ctx, "i.project_id", args)
 	if where, err = s.narrow(ctx, asked.Where, where, args); err != nil {
 		return nil, false, err
 	}
 	query := `
-		SELECT i.id, i.created_at, i.updated_at, i.version, i.name, i.description, i.vnfd_id, i.vnf_pkg_id, i.provider,
+		SELECT i.id, i.project_id, i.created_at, i.updated_at, i.version, i.name, i.description, i.vnfd_id, i.vnf_pkg_id, i.provider,
 			i.product_name, i.software_version, i.vnfd_version, i.instantiation_state, i.deployment IS NOT NULL AS deployed,
 			CASE WHEN @whole THEN i.instantiated_vnf_info END AS instantiated_vnf_info,
 			CASE WHEN @whole THEN i.vim_connection_info END AS vim_connection_info,
@@ -178,10 +185,11 @@ var instanceAttributes = attributes{
 // DeleteInstance implements [lcm.InstanceStore].
 func (s *Store) DeleteInstance(ctx context.Context, id uuid.UUID) error {
 	return s.InTx(ctx, func(tx pgx.Tx) error {
-		const lock = `SELECT instantiation_state, deployment IS NOT NULL FROM vnf_instances WHERE id = $1 FOR UPDATE`
+		args := pgx.NamedArgs{"id": id}
+		lock := `SELECT instantiation_state, deployment IS NOT NULL FROM vnf_instances WHERE id = @id` + scope(ctx, "project_id", args) + ` FOR UPDATE`
 		var state lcm.InstantiationState
 		var deployed bool
-		err := tx.QueryRow(ctx, lock, id).Scan(&state, &deployed)
+		err := tx.QueryRow(ctx, lock, args).Scan(&state, &deployed)
 		if errors.Is(err, pgx.ErrNoRows) {
 			return instanceNotFound(id)
 		}

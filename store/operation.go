@@ -20,6 +20,7 @@ type operationRow struct {
 	CreatedAt              time.Time
 	State                  lcm.OperationState
 	StateEnteredAt         time.Time
+	ProjectID              string    `db:"project_id"`
 	VnfInstanceID          uuid.UUID `db:"vnf_instance_id"`
 	Type                   lcm.OperationType
 	GrantID                *string
@@ -39,6 +40,7 @@ func (r *operationRow) operation() (*lcm.Operation, error) {
 		State:                 r.State,
 		StateEnteredAt:        r.StateEnteredAt,
 		StartedAt:             r.CreatedAt,
+		ProjectID:             r.ProjectID,
 		VnfInstanceID:         r.VnfInstanceID,
 		Type:                  r.Type,
 		IsAutomaticInvocation: r.IsAutomaticInvocation,
@@ -68,10 +70,11 @@ const firstLease = 10 * time.Second
 // StartOperation implements [lcm.OperationStore].
 func (s *Store) StartOperation(ctx context.Context, operation *lcm.Operation, request json.RawMessage, required lcm.Precondition) error {
 	return s.InTx(ctx, func(tx pgx.Tx) error {
-		const lock = `SELECT instantiation_state, version FROM vnf_instances WHERE id = $1 FOR UPDATE`
+		args := pgx.NamedArgs{"id": operation.VnfInstanceID}
+		lock := `SELECT project_id, instantiation_state, version FROM vnf_instances WHERE id = @id` + scope(ctx, "project_id", args) + ` FOR UPDATE`
 		var state lcm.InstantiationState
 		var version int64
-		err := tx.QueryRow(ctx, lock, operation.VnfInstanceID).Scan(&state, &version)
+		err := tx.QueryRow(ctx, lock, args).Scan(&operation.ProjectID, &state, &version)
 		if errors.Is(err, pgx.ErrNoRows) {
 			return instanceNotFound(operation.VnfInstanceID)
 		}
@@ -86,11 +89,11 @@ func (s *Store) StartOperation(ctx context.Context, operation *lcm.Operation, re
 			return &lcm.Conflict{Detail: fmt.Sprintf("VNF instance %s is %s", operation.VnfInstanceID, state)}
 		}
 		const insert = `
-			INSERT INTO vnf_lcm_op_occs (id, state, vnf_instance_id, type, is_automatic_invocation, params, request, lease_until)
-			VALUES (@id, @state, @instance, @type, @automatic, @params, @request, now() + @lease)
+			INSERT INTO vnf_lcm_op_occs (id, project_id, state, vnf_instance_id, type, is_automatic_invocation, params, request, lease_until)
+			VALUES (@id, @project, @state, @instance, @type, @automatic, @params, @request, now() + @lease)
 			RETURNING created_at, state_entered_at`
 		err = tx.QueryRow(ctx, insert, pgx.NamedArgs{
-			"id": operation.ID, "state": operation.State, "instance": operation.VnfInstanceID, "type": operation.Type,
+			"id": operation.ID, "project": operation.ProjectID, "state": operation.State, "instance": operation.VnfInstanceID, "type": operation.Type,
 			"automatic": operation.IsAutomaticInvocation, "params": operation.Params,
 			"request": s.sealer.seal(requestPlace(operation.ID), request), "lease": firstLease,
 		}).Scan(&operation.StartedAt, &operation.StateEnteredAt)
@@ -115,13 +118,14 @@ func outputPlace(id uuid.UUID, step string) string {
 func deploymentPlace(id uuid.UUID) string { return "vnf_instances/deployment/" + id.String() }
 
 const selectOperation = `
-	SELECT id, created_at, state, state_entered_at, vnf_instance_id, type, grant_id, grant_uri, is_automatic_invocation, cancel_mode,
-		params, error, resource_changes, changed_info, changed_ext_connectivity
+	SELECT id, project_id, created_at, state, state_entered_at, vnf_instance_id, type, grant_id, grant_uri, is_automatic_invocation,
+		cancel_mode, params, error, resource_changes, changed_info, changed_ext_connectivity
 	FROM vnf_lcm_op_occs WHERE id = @id`
 
 // Operation implements [lcm.OperationStore].
 func (s *Store) Operation(ctx context.Context, id uuid.UUID) (*lcm.Operation, error) {
-	found, err := row[operationRow](ctx, s.pool, selectOperation, pgx.NamedArgs{"id": id})
+	args := pgx.NamedArgs{"id": id}
+	found, err := row[operationRow](ctx, s.pool, selectOperation+scope(ctx, "project_id", args), args)
 	if errors.Is(err, pgx.ErrNoRows) {
 		return nil, operationNotFound(id)
 	}
@@ -140,7 +144,8 @@ func (s *Store) Operation(ctx context.Context, id uuid.UUID) (*lcm.Operation, er
 func (s *Store) ChangeOperation(ctx context.Context, id uuid.UUID, change func(*lcm.Operation) error) (*lcm.Operation, error) {
 	var operation *lcm.Operation
 	err := s.InTx(ctx, func(tx pgx.Tx) error {
-		found, err := row[operationRow](ctx, tx, selectOperation+` FOR UPDATE`, pgx.NamedArgs{"id": id})
+		args := pgx.NamedArgs{"id": id}
+		found, err := row[operationRow](ctx, tx, selectOperation+scope(ctx, "project_id", args)+` FOR UPDATE`, args)
 		if errors.Is(err, pgx.ErrNoRows) {
 			return operationNotFound(id)
 		}
@@ -188,12 +193,12 @@ func (s *Store) Operations(ctx context.Context, asked lcm.Page) ([]*lcm.Operatio
 		return nil, false, err
 	}
 	query := `
-		SELECT id, created_at, state, state_entered_at, vnf_instance_id, type, grant_id, grant_uri, is_automatic_invocation,
+		SELECT id, project_id, created_at, state, state_entered_at, vnf_instance_id, type, grant_id, grant_uri, is_automatic_invocation,
 			cancel_mode,
 			CASE WHEN @whole THEN params END AS params, CASE WHEN @whole THEN error END AS error,
 			CASE WHEN @whole THEN resource_changes END AS resource_changes, CASE WHEN @whole THEN changed_info END AS changed_info,
 			CASE WHEN @whole THEN changed_ext_connectivity END AS changed_ext_connectivity
-		FROM vnf_lcm_op_occs WHERE (created_at, id) > (@after, @id)` + where + `
+		FROM vnf_lcm_op_occs WHERE (created_at, id) > (@after, @id)` + where + scope(ctx, "project_id", args) + `
 		ORDER BY created_at, id LIMIT @limit`
 	return page(ctx, s.pool, asked.Limit, query, args, (*operationRow).operation)
 }

@@ -15,11 +15,12 @@ import (
 	"vnfm/vnfpkg"
 )
 
-// publish makes a delivery of an event for every subscription that wants it. It belongs to the transaction in which the event happens,
+// publish makes a delivery of an event in a project for every subscription that wants it: those of the project, and those that hear of all. It belongs to the transaction in which the event happens,
 // after the row of its subject was locked, or of the one operation of it that is not over: so the deliveries of one subject are numbered in
 // the order of its events.
-func publish(ctx context.Context, tx pgx.Tx, of notify.Interface, happened func() (*notify.Event, error)) error {
-	rows, err := tx.Query(ctx, `SELECT id, filter FROM subscriptions WHERE interface = $1`, of)
+func publish(ctx context.Context, tx pgx.Tx, of notify.Interface, project string, happened func() (*notify.Event, error)) error {
+	const query = `SELECT id, filter FROM subscriptions WHERE interface = $1 AND (project_id = $2 OR everywhere)`
+	rows, err := tx.Query(ctx, query, of, project)
 	if err != nil {
 		return fmt.Errorf("read subscriptions: %w", err)
 	}
@@ -63,7 +64,7 @@ func publish(ctx context.Context, tx pgx.Tx, of notify.Interface, happened func(
 
 // publishOperation publishes that an operation has entered its state.
 func publishOperation(ctx context.Context, tx pgx.Tx, operation *lcm.Operation) error {
-	return publish(ctx, tx, notify.Vnflcm, func() (*notify.Event, error) {
+	return publish(ctx, tx, notify.Vnflcm, operation.ProjectID, func() (*notify.Event, error) {
 		of, err := instance(ctx, tx, operation.VnfInstanceID)
 		if err != nil {
 			return nil, err
@@ -74,7 +75,7 @@ func publishOperation(ctx context.Context, tx pgx.Tx, operation *lcm.Operation) 
 
 // publishIdentifier publishes that the identifier of an instance was made, or is being deleted.
 func publishIdentifier(ctx context.Context, tx pgx.Tx, kind notify.Type, instance *lcm.VnfInstance) error {
-	return publish(ctx, tx, notify.Vnflcm, func() (*notify.Event, error) { return notify.OfIdentifier(kind, instance), nil })
+	return publish(ctx, tx, notify.Vnflcm, instance.ProjectID, func() (*notify.Event, error) { return notify.OfIdentifier(kind, instance), nil })
 }
 
 // publishPackage publishes how a package was changed, if subscribers are to hear of it; after is nil if it was deleted.
@@ -83,7 +84,7 @@ func publishPackage(ctx context.Context, tx pgx.Tx, before, after *vnfpkg.Packag
 	if event == nil {
 		return nil
 	}
-	return publish(ctx, tx, notify.Vnfpkgm, func() (*notify.Event, error) { return event, nil })
+	return publish(ctx, tx, notify.Vnfpkgm, before.ProjectID, func() (*notify.Event, error) { return event, nil })
 }
 
 // DueSubscriptions implements [notify.Outbox].

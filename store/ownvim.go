@@ -15,7 +15,7 @@ import (
 func (s *Store) PutOwnVim(ctx context.Context, run *lcm.Run, vim *lcm.Vim) error {
 	return s.inRun(ctx, run, func(tx pgx.Tx) error {
 		const known = `
-			SELECT own.id, coalesce(home.tenant_id, '')
+			SELECT own.id, coalesce(nullif(i.project_id, ''), home.tenant_id, '')
 			FROM vnf_instances i LEFT JOIN vims own ON own.vnf_instance_id = i.id LEFT JOIN vims home ON home.id = i.vim_id
 			WHERE i.id = $1`
 		var stored uuid.NullUUID

@@ -10,12 +10,14 @@ import (
 	"github.com/google/uuid"
 	"github.com/jackc/pgx/v5"
 
+	"vnfm/api/access"
 	"vnfm/vnfpkg"
 )
 
 // packageRow is a row of vnf_packages.
 type packageRow struct {
 	ID               uuid.UUID
+	ProjectID        string `db:"project_id"`
 	CreatedAt        time.Time
 	UpdatedAt        time.Time
 	OnboardingState  vnfpkg.OnboardingState
@@ -33,7 +35,7 @@ type packageRow struct {
 
 func (r *packageRow) pkg() (*vnfpkg.Package, error) {
 	pkg := &vnfpkg.Package{
-		ID: r.ID, OnboardingState: r.OnboardingState, OperationalState: r.OperationalState, UsageState: vnfpkg.NotInUse,
+		ID: r.ID, ProjectID: r.ProjectID, OnboardingState: r.OnboardingState, OperationalState: r.OperationalState, UsageState: vnfpkg.NotInUse,
 		CreatedAt: r.CreatedAt, UpdatedAt: r.UpdatedAt,
 	}
 	if r.InUse {
@@ -55,14 +57,14 @@ func (r *packageRow) pkg() (*vnfpkg.Package, error) {
 }
 
 const selectPackage = `
-	SELECT p.id, p.created_at, p.updated_at, p.onboarding_state, p.operational_state, p.user_defined_data, p.failure, p.content_bytes,
+	SELECT p.id, p.project_id, p.created_at, p.updated_at, p.onboarding_state, p.operational_state, p.user_defined_data, p.failure, p.content_bytes,
 		p.content_sha512, p.description, p.software_images, p.artifacts, p.vnfd,
 		EXISTS (SELECT FROM vnf_instances i WHERE i.vnf_pkg_id = p.id) AS in_use
 	FROM vnf_packages p`
 
 // selectSmall leaves out what lists do not show: most of a package is its VNFD.
 const selectSmall = `
-	SELECT p.id, p.created_at, p.updated_at, p.onboarding_state, p.operational_state, p.failure, p.content_bytes, p.content_sha512,
+	SELECT p.id, p.project_id, p.created_at, p.updated_at, p.onboarding_state, p.operational_state, p.failure, p.content_bytes, p.content_sha512,
 		p.description, NULL::jsonb AS vnfd, CASE WHEN @whole THEN p.user_defined_data END AS user_defined_data,
 		CASE WHEN @whole THEN p.software_images END AS software_images, CASE WHEN @whole THEN p.artifacts END AS artifacts,
 		EXISTS (SELECT FROM vnf_instances i WHERE i.vnf_pkg_id = p.id) AS in_use
@@ -74,11 +76,12 @@ func (s *Store) CreatePackage(ctx context.Context, pkg *vnfpkg.Package) error {
 	if err != nil {
 		return err
 	}
+	pkg.ProjectID = access.Project(ctx)
 	const insert = `
-		INSERT INTO vnf_packages (id, onboarding_state, operational_state, user_defined_data)
-		VALUES (@id, @onboarding, @operational, @data) RETURNING created_at, updated_at`
+		INSERT INTO vnf_packages (id, project_id, onboarding_state, operational_state, user_defined_data)
+		VALUES (@id, @project, @onboarding, @operational, @data) RETURNING created_at, updated_at`
 	err = s.pool.QueryRow(ctx, insert, pgx.NamedArgs{
-		"id": pkg.ID, "onboarding": pkg.OnboardingState, "operational": pkg.OperationalState, "data": data,
+		"id": pkg.ID, "project": pkg.ProjectID, "onboarding": pkg.OnboardingState, "operational": pkg.OperationalState, "data": data,
 	}).Scan(&pkg.CreatedAt, &pkg.UpdatedAt)
 	if err != nil {
 		return fmt.Errorf("store VNF package: %w", err)
@@ -88,12 +91,15 @@ func (s *Store) CreatePackage(ctx context.Context, pkg *vnfpkg.Package) error {
 
 // Package implements [vnfpkg.Store].
 func (s *Store) Package(ctx context.Context, id uuid.UUID) (*vnfpkg.Package, error) {
-	return readPackage(ctx, s.pool, selectPackage+` WHERE p.id = @id`, pgx.NamedArgs{"id": id})
+	args := pgx.NamedArgs{"id": id}
+	return readPackage(ctx, s.pool, selectPackage+` WHERE p.id = @id`+scope(ctx, "p.project_id", args), args)
 }
 
-// PackageOfVnfd implements [vnfpkg.Store].
+// PackageOfVnfd implements [vnfpkg.Store]. Who sees several projects gets the package of its own first.
 func (s *Store) PackageOfVnfd(ctx context.Context, vnfdID string) (*vnfpkg.Package, error) {
-	return readPackage(ctx, s.pool, selectPackage+` WHERE p.vnfd_id = @vnfd`, pgx.NamedArgs{"vnfd": vnfdID})
+	args := pgx.NamedArgs{"vnfd": vnfdID, "own": access.Project(ctx)}
+	query := selectPackage + ` WHERE p.vnfd_id = @vnfd` + scope(ctx, "p.project_id", args) + ` ORDER BY p.project_id = @own DESC, p.created_at LIMIT 1`
+	return readPackage(ctx, s.pool, query, args)
 }
 
 // lockedPackage reads a package after it has been locked. One statement for both would see who uses the package as it was before
@@ -102,7 +108,8 @@ func lockedPackage(ctx context.Context, tx pgx.Tx, id uuid.UUID) (*vnfpkg.Packag
 	if _, err := tx.Exec(ctx, `SELECT FROM vnf_packages WHERE id = $1 FOR UPDATE`, id); err != nil {
 		return nil, fmt.Errorf("lock VNF package %s: %w", id, err)
 	}
-	return readPackage(ctx, tx, selectPackage+` WHERE p.id = @id`, pgx.NamedArgs{"id": id})
+	args := pgx.NamedArgs{"id": id}
+	return readPackage(ctx, tx, selectPackage+` WHERE p.id = @id`+scope(ctx, "p.project_id", args), args)
 }
 
 func readPackage(ctx context.Context, q querier, query string, args pgx.NamedArgs) (*vnfpkg.Package, error) {
@@ -124,7 +131,7 @@ func (s *Store) Packages(ctx context.Context, asked vnfpkg.Page) ([]*vnfpkg.Pack
 		return nil, false, err
 	}
 	query := selectSmall + `
-		WHERE (p.created_at, p.id) > (@after, @id)` + where + `
+		WHERE (p.created_at, p.id) > (@after, @id)` + where + scope(ctx, "p.project_id", args) + `
 		ORDER BY p.created_at, p.id LIMIT @limit`
 	return page(ctx, s.pool, asked.Limit, query, args, (*packageRow).pkg)
 }

@@ -227,7 +227,8 @@ func orNull(t time.Time) *time.Time {
 func (s *Store) EndOperation(ctx context.Context, id uuid.UUID, change func(*lcm.Run) error) (*lcm.Operation, error) {
 	run := &lcm.Run{}
 	err := s.InTx(ctx, func(tx pgx.Tx) error {
-		err := tx.QueryRow(ctx, `SELECT run FROM vnf_lcm_op_occs WHERE id = $1`, id).Scan(&run.Number)
+		args := pgx.NamedArgs{"id": id}
+		err := tx.QueryRow(ctx, `SELECT run FROM vnf_lcm_op_occs WHERE id = @id`+scope(ctx, "project_id", args), args).Scan(&run.Number)
 		if errors.Is(err, pgx.ErrNoRows) {
 			return operationNotFound(id)
 		}

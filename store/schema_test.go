@@ -116,6 +116,10 @@ func text(expression ast.Expr, constants map[string]string) (string, bool) {
 		left, leftOK := text(expression.X, constants)
 		right, rightOK := text(expression.Y, constants)
 		return left + right, leftOK && rightOK && expression.Op == token.ADD
+	case *ast.CallExpr:
+		// What scope adds is no part of what it is added to.
+		called, ok := expression.Fun.(*ast.Ident)
+		return "", ok && called.Name == "scope"
 	default:
 		return "", false
 	}

@@ -10,6 +10,7 @@ import (
 	"github.com/google/uuid"
 	"github.com/jackc/pgx/v5"
 
+	"vnfm/api/access"
 	"vnfm/lcm"
 	"vnfm/lcm/notify"
 )
@@ -45,11 +46,12 @@ func (s *Store) CreateSubscription(ctx context.Context, subscription *notify.Sub
 	if err := errors.Join(filterErr, err); err != nil {
 		return err
 	}
+	caller := access.Of(ctx)
 	const insert = `
-		INSERT INTO subscriptions (id, interface, callback_uri, filter, authentication)
-		VALUES (@id, @interface, @uri, @filter, @authentication) RETURNING created_at`
+		INSERT INTO subscriptions (id, project_id, everywhere, interface, callback_uri, filter, authentication)
+		VALUES (@id, @project, @everywhere, @interface, @uri, @filter, @authentication) RETURNING created_at`
 	err = s.pool.QueryRow(ctx, insert, pgx.NamedArgs{
-		"id": subscription.ID, "interface": subscription.Interface, "uri": subscription.CallbackURI, "filter": filter,
+		"id": subscription.ID, "project": access.Project(ctx), "everywhere": caller != nil && caller.Everywhere, "interface": subscription.Interface, "uri": subscription.CallbackURI, "filter": filter,
 		"authentication": s.sealer.seal(authenticationPlace(subscription.ID), authentication),
 	}).Scan(&subscription.CreatedAt)
 	if violated(err, "subscriptions_duplicate") {
@@ -76,9 +78,9 @@ func (s *Store) FindSubscription(ctx context.Context, like *notify.Subscription)
 	}
 	const query = `
 		SELECT id FROM subscriptions
-		WHERE interface = @interface AND md5(callback_uri) = md5(@uri::text) AND md5(filter::text) = md5(@filter::jsonb::text)`
+		WHERE project_id = @own AND interface = @interface AND md5(callback_uri) = md5(@uri::text) AND md5(filter::text) = md5(@filter::jsonb::text)`
 	var id uuid.UUID
-	err = s.pool.QueryRow(ctx, query, pgx.NamedArgs{"interface": like.Interface, "uri": like.CallbackURI, "filter": filter}).Scan(&id)
+	err = s.pool.QueryRow(ctx, query, pgx.NamedArgs{"own": access.Project(ctx), "interface": like.Interface, "uri": like.CallbackURI, "filter": filter}).Scan(&id)
 	if errors.Is(err, pgx.ErrNoRows) {
 		return nil, nil
 	}
@@ -90,8 +92,10 @@ func (s *Store) FindSubscription(ctx context.Context, like *notify.Subscription)
 
 // Subscription implements [notify.Store].
 func (s *Store) Subscription(ctx context.Context, of notify.Interface, id uuid.UUID) (*notify.Subscription, error) {
-	const query = `SELECT id, created_at, interface, callback_uri, filter FROM subscriptions WHERE id = @id AND interface = @interface`
-	found, err := row[subscriptionRow](ctx, s.pool, query, pgx.NamedArgs{"id": id, "interface": of})
+	args := pgx.NamedArgs{"id": id, "interface": of}
+	query := `SELECT id, created_at, interface, callback_uri, filter FROM subscriptions WHERE id = @id AND interface = @interface` +
+		scope(ctx, "project_id", args)
+	found, err := row[subscriptionRow](ctx, s.pool, query, args)
 	if errors.Is(err, pgx.ErrNoRows) {
 		return nil, subscriptionNotFound(id)
 	}
@@ -111,7 +115,7 @@ func (s *Store) Subscriptions(ctx context.Context, of notify.Interface, asked lc
 	}
 	query := `
 		SELECT id, created_at, interface, callback_uri, filter FROM subscriptions
-		WHERE interface = @interface AND (created_at, id) > (@after, @id)` + where + `
+		WHERE interface = @interface AND (created_at, id) > (@after, @id)` + where + scope(ctx, "project_id", args) + `
 		ORDER BY created_at, id LIMIT @limit`
 	return page(ctx, s.pool, asked.Limit, query, args, (*subscriptionRow).subscription)
 }
@@ -126,7 +130,8 @@ var subscriptionAttributes = attributes{
 // DeleteSubscription implements [notify.Store].
 func (s *Store) DeleteSubscription(ctx context.Context, of notify.Interface, id uuid.UUID) error {
 	return s.InTx(ctx, func(tx pgx.Tx) error {
-		deleted, err := tx.Exec(ctx, `DELETE FROM subscriptions WHERE id = $1 AND interface = $2`, id, of)
+		args := pgx.NamedArgs{"id": id, "interface": of}
+		deleted, err := tx.Exec(ctx, `DELETE FROM subscriptions WHERE id = @id AND interface = @interface`+scope(ctx, "project_id", args), args)
 		if err == nil && deleted.RowsAffected() == 0 {
 			return subscriptionNotFound(id)
 		}

@@ -99,11 +99,12 @@ func (s *Store) CreateVim(ctx context.Context, vim *lcm.Vim) error {
 
 // Vim implements [lcm.VimStore].
 func (s *Store) Vim(ctx context.Context, id uuid.UUID) (*lcm.Vim, error) {
-	return s.readVim(ctx, s.pool, selectVim+` WHERE id = @id`, id)
+	return s.readVim(ctx, s.pool, "", id)
 }
 
-func (s *Store) readVim(ctx context.Context, q querier, query string, id uuid.UUID) (*lcm.Vim, error) {
-	found, err := row[vimRow](ctx, q, query, pgx.NamedArgs{"id": id})
+func (s *Store) readVim(ctx context.Context, q querier, lock string, id uuid.UUID) (*lcm.Vim, error) {
+	args := pgx.NamedArgs{"id": id}
+	found, err := row[vimRow](ctx, q, selectVim+` WHERE id = @id`+scope(ctx, "tenant_id", args)+lock, args)
 	if errors.Is(err, pgx.ErrNoRows) {
 		return nil, &lcm.NotFound{Resource: "VIM", ID: id.String()}
 	}
@@ -115,7 +116,8 @@ func (s *Store) readVim(ctx context.Context, q querier, query string, id uuid.UU
 
 // Vims implements [lcm.VimStore].
 func (s *Store) Vims(ctx context.Context) ([]*lcm.Vim, error) {
-	vims, _, err := page(ctx, s.pool, 0, selectVim+` ORDER BY created_at, id LIMIT @limit`, pgx.NamedArgs{}, s.vim)
+	args := pgx.NamedArgs{}
+	vims, _, err := page(ctx, s.pool, 0, selectVim+` WHERE true`+scope(ctx, "tenant_id", args)+` ORDER BY created_at, id LIMIT @limit`, args, s.vim)
 	return vims, err
 }
 
@@ -123,7 +125,7 @@ func (s *Store) Vims(ctx context.Context) ([]*lcm.Vim, error) {
 func (s *Store) UpdateVim(ctx context.Context, id uuid.UUID, change func(*lcm.Vim) error) (*lcm.Vim, error) {
 	var vim *lcm.Vim
 	err := s.InTx(ctx, func(tx pgx.Tx) (err error) {
-		if vim, err = s.readVim(ctx, tx, selectVim+` WHERE id = @id FOR UPDATE`, id); err != nil {
+		if vim, err = s.readVim(ctx, tx, ` FOR UPDATE`, id); err != nil {
 			return err
 		}
 		if err := change(vim); err != nil {
@@ -151,7 +153,7 @@ func (s *Store) UpdateVim(ctx context.Context, id uuid.UUID, change func(*lcm.Vi
 // DeleteVim implements [lcm.VimStore].
 func (s *Store) DeleteVim(ctx context.Context, id uuid.UUID) error {
 	return s.InTx(ctx, func(tx pgx.Tx) error {
-		if _, err := s.readVim(ctx, tx, selectVim+` WHERE id = @id FOR UPDATE`, id); err != nil {
+		if _, err := s.readVim(ctx, tx, ` FOR UPDATE`, id); err != nil {
 			return err
 		}
 		return removeVim(ctx, tx, id, uuid.Nil)

@@ -13,6 +13,7 @@ import (
 
 	"github.com/google/uuid"
 
+	"vnfm/api/access"
 	"vnfm/api/peer"
 )
 
@@ -118,11 +119,15 @@ func (n *NFVO) source(pkg *offered) *Source {
 
 // id is the identifier that the package of an NFVO gets here: the same, so that both mean the same by it, and whoever fetches it at the
 // same time finds that it is being fetched.
-func (p *offered) id() uuid.UUID {
-	if id, err := uuid.Parse(p.ID); err == nil {
-		return id
+func (p *offered) id(project string) uuid.UUID {
+	id, err := uuid.Parse(p.ID)
+	if err != nil {
+		id = uuid.NewSHA1(uuid.NameSpaceURL, []byte(p.ID))
 	}
-	return uuid.NewSHA1(uuid.NameSpaceURL, []byte(p.ID))
+	if project != "" { // each has its own
+		id = uuid.NewSHA1(id, []byte(project))
+	}
+	return id
 }
 
 // Obtain sees to it that the package of a VNFD is onboarded: one that this server does not have is fetched from the NFVO. It waits for
@@ -135,7 +140,7 @@ func (r *Registry) Obtain(ctx context.Context, vnfdID string) error {
 	if err != nil {
 		return err
 	}
-	id := found.id()
+	id := found.id(access.Project(ctx))
 	if _, err := r.store.Package(ctx, id); errors.Is(err, ErrNotFound) {
 		if err := r.store.CreatePackage(ctx, newPackage(id, nil)); err != nil {
 			if _, again := r.store.Package(ctx, id); again != nil { // else somebody else has just made it

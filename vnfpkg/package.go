@@ -40,6 +40,7 @@ const (
 // Package is a VNF package of the registry, VnfPkgInfo (SOL003 10.5.2.2).
 type Package struct {
 	ID               uuid.UUID
+	ProjectID        string // that it belongs to
 	OnboardingState  OnboardingState
 	OperationalState OperationalState
 	UsageState       UsageState // computed: whether a VNF instance of the package exists

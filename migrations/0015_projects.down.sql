@@ -1,0 +1,11 @@
+DROP INDEX vnf_lcm_op_occs_project;
+DROP INDEX vnf_instances_project;
+DROP INDEX subscriptions_duplicate;
+CREATE UNIQUE INDEX subscriptions_duplicate ON subscriptions (interface, md5(callback_uri), md5(filter::text));
+DROP INDEX vnf_packages_vnfd;
+CREATE UNIQUE INDEX vnf_packages_vnfd ON vnf_packages (vnfd_id);
+ALTER TABLE subscriptions DROP COLUMN everywhere;
+ALTER TABLE subscriptions DROP COLUMN project_id;
+ALTER TABLE vnf_lcm_op_occs DROP COLUMN project_id;
+ALTER TABLE vnf_instances DROP COLUMN project_id;
+ALTER TABLE vnf_packages DROP COLUMN project_id;

@@ -14,6 +14,7 @@ import (
 	"os"
 	"os/signal"
 	"path/filepath"
+	"strings"
 	"syscall"
 	"time"
 
@@ -26,6 +27,7 @@ import (
 	"vnfm/mgmtdriver/ssh/sshtest"
 	"vnfm/samples"
 	"vnfm/samples/demo"
+	"vnfm/server/auth"
 	"vnfm/store"
 	"vnfm/store/postgres"
 	"vnfm/vnfpkg"
@@ -41,6 +43,7 @@ type commands struct {
 	Migrate      migrateCommand      `cmd:"" help:"Bring the database to the schema of this version, and end."`
 	Package      packageCommand      `cmd:"" help:"Build and check VNF packages."`
 	OpenstackSim openstackSimCommand `cmd:"" name:"openstack-sim" help:"Serve a simulated OpenStack."`
+	HashPassword hashPasswordCommand `cmd:"" help:"Print the hash of a password, read from the standard input, for the file of users."`
 	Version      versionCommand      `cmd:"" help:"Print the version."`
 }
 
@@ -60,6 +63,21 @@ type versionCommand struct{}
 
 func (versionCommand) Run() error {
 	fmt.Println("vnfm", version)
+	return nil
+}
+
+type hashPasswordCommand struct{}
+
+func (hashPasswordCommand) Run() error {
+	password, err := io.ReadAll(io.LimitReader(os.Stdin, 1<<10))
+	if err != nil {
+		return err
+	}
+	hash, err := auth.Hash(strings.TrimRight(string(password), "\r\n"))
+	if err != nil {
+		return err
+	}
+	fmt.Println(hash)
 	return nil
 }
 

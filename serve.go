@@ -3,6 +3,7 @@ package main
 import (
 	"cmp"
 	"context"
+	"crypto/tls"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -22,6 +23,7 @@ import (
 	"vnfm/lcm/notify"
 	"vnfm/mgmtdriver"
 	"vnfm/server"
+	"vnfm/server/auth"
 	"vnfm/store"
 	"vnfm/vnfpkg"
 )
@@ -32,7 +34,10 @@ type serveFlags struct {
 	logFlags
 	simFlags
 	vnfpkg.TrustOptions
-	Listen          string             `default:"127.0.0.1:9890" env:"VNFM_LISTEN" help:"Address of the API, a loopback address. Default: 127.0.0.1:9890."`
+	auth.Options
+	Listen          string             `default:"127.0.0.1:9890" env:"VNFM_LISTEN" help:"Address of the API. Others than this machine reach it only with --auth, and with TLS or behind a proxy that has it. Default: 127.0.0.1:9890."`
+	TLS             auth.TLSOptions    `embed:"" prefix:"tls-" envprefix:"VNFM_TLS_"`
+	BehindProxy     bool               `env:"VNFM_BEHIND_PROXY" help:"Serve plain HTTP on an address that others reach: a proxy in front of it has TLS."`
 	Workers         int                `default:"200" env:"VNFM_WORKERS" help:"Operations that this process carries out at once. Default: 200."`
 	MaxPackageBytes int64              `default:"17179869184" env:"VNFM_MAX_PACKAGE_BYTES" help:"Largest VNF package, in bytes. Default: 17179869184 (16 GiB)."`
 	PageSize        int                `default:"100" env:"VNFM_PAGE_SIZE" help:"Elements of a list in one answer. Default: 100."`
@@ -62,7 +67,11 @@ func (f *serveFlags) notifications(db *database, at net.Addr, logger *slog.Logge
 		return nil, nil, err
 	}
 	client := f.Peers.Client(security, notify.CallTime)
-	root := cmp.Or(strings.TrimRight(f.APIRoot, "/"), "http://"+at.String())
+	scheme := "http://"
+	if f.TLS.On() {
+		scheme = "https://"
+	}
+	root := cmp.Or(strings.TrimRight(f.APIRoot, "/"), scheme+at.String())
 	registry := notify.NewRegistry(db, notify.RegistryConfig{Client: client, Certificate: f.Callback.CertFile != "", Test: f.Callback.Test})
 	sender := notify.NewSender(db, notify.SenderConfig{Client: client, APIRoot: root, Retention: f.Callback.Retention, Logger: logger})
 	return registry, sender, nil
@@ -88,6 +97,8 @@ func (c *serveCommand) Run(ctx context.Context) error {
 
 // settings is what options name.
 type settings struct {
+	gate   *auth.Gate  // nil: everybody may call
+	tls    *tls.Config // nil: plain HTTP
 	grants lcm.GrantSource
 	trust  vnfpkg.Trust
 	nfvo   *vnfpkg.NFVO
@@ -95,7 +106,13 @@ type settings struct {
 
 // settings reads what options name, so that mistakes in them show before anything is started.
 func (f *serveFlags) settings() (s settings, err error) {
-	if err := requireLoopback("--listen", f.Listen); err != nil {
+	if s.gate, err = f.Gate(); err != nil {
+		return s, err
+	}
+	if s.tls, err = f.TLS.Config(); err != nil {
+		return s, err
+	}
+	if err := f.checkListen(); err != nil {
 		return s, err
 	}
 	if s.grants, err = f.Grant.Source(); err != nil {
@@ -163,6 +180,7 @@ func (f *serveFlags) serve(ctx context.Context, logger *slog.Logger, ready func(
 	}
 	api, err := server.New(server.Config{
 		Instances: manager, Operations: manager, Vims: vims, Packages: packages, Subscriptions: subscriptions,
+		Gate: with.gate, TLS: with.tls,
 		Ready: db.Ready, Away: store.Away, Logger: logger, PageSize: f.PageSize,
 	})
 	if err != nil {
@@ -185,16 +203,40 @@ func (f *serveFlags) serve(ctx context.Context, logger *slog.Logger, ready func(
 	return errors.Join(err, workers.Stop(stopping))
 }
 
-// requireLoopback refuses an address that others than this machine reach, since clients do not have to authenticate yet.
-func requireLoopback(option, address string) error {
-	host, _, err := net.SplitHostPort(address)
-	if err != nil {
-		return fmt.Errorf("%s: %w", option, err)
+// checkListen refuses an address that others than this machine reach unless clients have to prove who they are, and what they say is secret.
+func (f *serveFlags) checkListen() error {
+	if f.Auth == "tls" && f.TLS.ClientCA == "" {
+		return errors.New("--auth=tls needs --tls-client-ca-file")
 	}
-	if ip := net.ParseIP(host); host != "localhost" && (ip == nil || !ip.IsLoopback()) {
-		return fmt.Errorf("%s: %s is not a loopback address; clients do not authenticate, so nobody else may reach it", option, address)
+	local, err := isLoopback("--listen", f.Listen)
+	switch {
+	case err != nil || local:
+		return err
+	case !f.On():
+		return fmt.Errorf("--listen: %s is not a loopback address; without --auth, nobody else may reach it", f.Listen)
+	case !f.TLS.On() && !f.BehindProxy:
+		return fmt.Errorf("--listen: %s is not a loopback address; it needs --tls-cert-file, or --behind-proxy if a proxy has TLS", f.Listen)
 	}
 	return nil
+}
+
+// isLoopback reports whether only this machine reaches the address that an option gives.
+func isLoopback(option, address string) (bool, error) {
+	host, _, err := net.SplitHostPort(address)
+	if err != nil {
+		return false, fmt.Errorf("%s: %w", option, err)
+	}
+	ip := net.ParseIP(host)
+	return host == "localhost" || ip != nil && ip.IsLoopback(), nil
+}
+
+// requireLoopback refuses an address that others than this machine reach, for what asks nobody who they are.
+func requireLoopback(option, address string) error {
+	local, err := isLoopback(option, address)
+	if err == nil && !local {
+		return fmt.Errorf("%s: %s is not a loopback address, and nobody else may reach it", option, address)
+	}
+	return err
 }
 
 // registerSim makes the simulated OpenStack the default VIM, unless there is a default VIM.

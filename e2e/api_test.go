@@ -42,6 +42,7 @@ func call(t *testing.T, method, path string, body any) answer {
 	if err != nil {
 		t.Fatal(err)
 	}
+	request.Header.Set("X-Auth-Token", token(t))
 	if reader != nil {
 		request.Header.Set("Content-Type", contentType)
 	}

@@ -25,6 +25,12 @@ const (
 // through the catalog, service type nfv-orchestration.
 func client(t *testing.T, args ...string) (stdout, stderr string, ok bool) {
 	t.Helper()
+	return clientAs(t, username, project, args...)
+}
+
+// clientAs is client for another user, whose password is the same.
+func clientAs(t *testing.T, username, project string, args ...string) (stdout, stderr string, ok bool) {
+	t.Helper()
 	cmd := exec.CommandContext(context.WithoutCancel(t.Context()), "openstack", args...) // cleanups call it too
 	cmd.Env = []string{
 		"PATH=" + os.Getenv("PATH"), "HOME=/nonexistent", "LC_ALL=C.UTF-8", "PYTHONWARNINGS=ignore", "COLUMNS=250",

@@ -14,6 +14,7 @@ import (
 
 	"github.com/google/uuid"
 
+	"vnfm/server"
 	"vnfm/vnfpkg"
 )
 
@@ -21,6 +22,11 @@ import (
 type contentStore struct {
 	vnfpkg.ContentStore
 	replace atomic.Pointer[func(vnfpkg.ContentReader) vnfpkg.ContentReader]
+}
+
+// patient is a configuration with that much patience with clients.
+func patient(patience time.Duration) func(*server.Config) {
+	return func(config *server.Config) { config.Patience = patience }
 }
 
 func (s *contentStore) OpenContent(ctx context.Context, id uuid.UUID) (vnfpkg.ContentReader, error) {
@@ -56,7 +62,7 @@ func (l losing) ReadAt(p []byte, offset int64) (int, error) {
 func TestAnswersThatBreakOffAreNotTakenForWhole(t *testing.T) {
 	t.Parallel()
 	store := &contentStore{}
-	b := setupOn(t, func(s vnfpkg.ContentStore) vnfpkg.ContentStore { store.ContentStore = s; return store }, 0)
+	b := setupOn(t, func(s vnfpkg.ContentStore) vnfpkg.ContentStore { store.ContentStore = s; return store }, func(*server.Config) {})
 	pkg, _, archive := b.onboard()
 	directory := bytes.Index(archive, []byte("PK\x01\x02"))
 	lose := func(reader vnfpkg.ContentReader) vnfpkg.ContentReader { return losing{reader, int64(directory)} }
@@ -100,7 +106,7 @@ func (e endless) Close() error {
 func TestClientsThatTakeNothingHoldNothing(t *testing.T) {
 	t.Parallel()
 	store := &contentStore{}
-	b := setupOn(t, func(s vnfpkg.ContentStore) vnfpkg.ContentStore { store.ContentStore = s; return store }, 200*time.Millisecond)
+	b := setupOn(t, func(s vnfpkg.ContentStore) vnfpkg.ContentStore { store.ContentStore = s; return store }, patient(200*time.Millisecond))
 	pkg, _, _ := b.onboard()
 	closed := make(chan struct{})
 	replace := func(reader vnfpkg.ContentReader) vnfpkg.ContentReader { return endless{reader, closed} }
@@ -111,7 +117,7 @@ func TestClientsThatTakeNothingHoldNothing(t *testing.T) {
 
 func TestClientsThatSendNothingHoldNothing(t *testing.T) {
 	t.Parallel()
-	b := setupOn(t, nil, 200*time.Millisecond)
+	b := setupOn(t, nil, patient(200*time.Millisecond))
 	pkg := b.expect(http.StatusCreated, http.MethodPost, "/vnfpkgm/v1/vnf_packages", `{}`).Header.Get("Location")
 	for _, request := range []string{
 		"PUT " + pkg + "/package_content HTTP/1.1\r\nHost: vnfm\r\nContent-Type: application/zip\r\nContent-Length: 100\r\n\r\nPK",
@@ -130,7 +136,7 @@ func TestClientsThatSendNothingHoldNothing(t *testing.T) {
 func TestPatienceBeginsAnewWithEveryRequest(t *testing.T) {
 	t.Parallel()
 	const patience = 200 * time.Millisecond
-	b := setupOn(t, nil, patience)
+	b := setupOn(t, nil, patient(patience))
 	path := b.expect(http.StatusCreated, http.MethodPost, "/vnfpkgm/v1/vnf_packages", `{}`).Header.Get("Location")
 	for range 2 {
 		time.Sleep(2 * patience)

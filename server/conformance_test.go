@@ -1,11 +1,8 @@
 package server_test
 
 import (
-	"context"
 	"encoding/json"
-	"log/slog"
 	"net/http"
-	"net/http/httptest"
 	"net/url"
 	"regexp"
 	"slices"
@@ -13,10 +10,7 @@ import (
 	"testing"
 
 	"github.com/google/uuid"
-	"github.com/labstack/echo/v4"
 
-	"vnfm/lcm"
-	"vnfm/server"
 	"vnfm/server/servertest"
 )
 
@@ -200,26 +194,6 @@ func TestErrorsAndLimits(t *testing.T) {
 		{"query parameter of versions", "GET", "/vnflcm/api_versions?colour=red", "", nil, 200, nil, ""},
 		{"query parameter of a request", "POST", "{instances}?colour=red", `{"vnfdId": "{vnfd}"}`, nil, 201, nil, ""},
 	})
-}
-
-// stranger is a manager that knows no client.
-type stranger struct{ server.InstanceManager }
-
-func (stranger) Instance(context.Context, uuid.UUID) (*lcm.VnfInstance, error) {
-	return nil, echo.ErrUnauthorized
-}
-
-func TestUnauthorizedSaysHowToAuthenticate(t *testing.T) {
-	t.Parallel()
-	s, err := server.New(server.Config{Instances: stranger{}, Operations: hanging{}, Logger: slog.New(slog.DiscardHandler)})
-	if err != nil {
-		t.Fatal(err)
-	}
-	listening := httptest.NewServer(s.Handler())
-	t.Cleanup(listening.Close)
-	p := &place{&bench{t: t, url: listening.URL, client: servertest.Client(t)}, nil}
-	p.check(t, requirement{method: "GET", path: "/vnflcm/v1/vnf_instances/" + uuid.NewString(), status: 401,
-		expect: []string{"WWW-Authenticate: Bearer", "status=401"}, detail: "unauthorized"})
 }
 
 // withoutBody are the task resources that the standard has no body for.

@@ -40,7 +40,7 @@ func (s *Server) writeProblem(err error, c echo.Context) {
 	header.Set(echo.HeaderContentType, mediaProblem)
 	switch status {
 	case http.StatusUnauthorized:
-		header.Set(echo.HeaderWWWAuthenticate, "Bearer")
+		header.Set(echo.HeaderWWWAuthenticate, s.config.Gate.Challenge())
 	case http.StatusServiceUnavailable:
 		header.Set(echo.HeaderRetryAfter, "10")
 	}
@@ -70,6 +70,9 @@ func (s *Server) describe(err error, c echo.Context) (status int, detail string)
 		unobtainable  *vnfpkg.Unobtainable
 		tooLarge      *http.MaxBytesError
 	)
+	if status := statusOfCaller(err); status != 0 {
+		return status, err.Error()
+	}
 	switch {
 	case errors.As(err, &told):
 		return told.status, told.detail

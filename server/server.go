@@ -2,6 +2,7 @@ package server
 
 import (
 	"context"
+	"crypto/tls"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -16,6 +17,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"vnfm/lcm"
+	"vnfm/server/auth"
 	"vnfm/vnfpkg"
 )
 
@@ -62,6 +64,8 @@ type Config struct {
 	Vims          VimRegistry
 	Packages      *vnfpkg.Registry
 	Subscriptions SubscriptionRegistry
+	Gate          *auth.Gate                      // who may call; nil: everybody
+	TLS           *tls.Config                     // nil: none
 	Ready         func(ctx context.Context) error // why the server cannot work now; nil: it can
 	Away          func(err error) bool            // whether an error says that the database is away for a while; default: none does
 	PageSize      int                             // elements of a list in one answer; default 100
@@ -122,7 +126,7 @@ func New(config Config) (*Server, error) {
 	s.echo.HideBanner, s.echo.HidePort = true, true
 	s.echo.HTTPErrorHandler = s.writeProblem
 	s.echo.Pre(tidy)
-	s.echo.Use(s.observe, s.recoverPanics, s.patient, s.prompt, s.checkVersion, limitURI, s.negotiate, s.validate)
+	s.echo.Use(s.observe, s.recoverPanics, s.patient, s.prompt, s.checkVersion, limitURI, s.authenticate, s.negotiate, s.validate)
 	for _, route := range s.routes() {
 		s.echo.Add(route.method, route.path, route.handler)
 		if route.method == http.MethodGet {
@@ -156,11 +160,16 @@ func (s *Server) Serve(ctx context.Context, listener net.Listener) error {
 		ReadHeaderTimeout: readHeaderTimeout,
 		IdleTimeout:       idleTimeout,
 		MaxHeaderBytes:    maxHeaderBytes,
+		TLSConfig:         s.config.TLS,
 		ErrorLog:          slog.NewLogLogger(s.config.Logger.Handler(), slog.LevelDebug),
 	}
 	group, serving := errgroup.WithContext(ctx)
 	group.Go(func() error {
-		if err := server.Serve(listener); !errors.Is(err, http.ErrServerClosed) {
+		serve := server.Serve
+		if server.TLSConfig != nil {
+			serve = func(listener net.Listener) error { return server.ServeTLS(listener, "", "") }
+		}
+		if err := serve(listener); !errors.Is(err, http.ErrServerClosed) {
 			return err
 		}
 		return nil

@@ -10,7 +10,6 @@ import (
 	"net/http/httptest"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/google/uuid"
 
@@ -40,11 +39,11 @@ type bench struct {
 
 func setup(tb testing.TB) *bench {
 	tb.Helper()
-	return setupOn(tb, nil, 0)
+	return setupOn(tb, nil, func(*server.Config) {})
 }
 
-// setupOn is setup with a content store that content, if not nil, makes of the real one, and with that much patience with clients.
-func setupOn(tb testing.TB, content func(vnfpkg.ContentStore) vnfpkg.ContentStore, patience time.Duration) *bench {
+// setupOn is setup with a content store that content, if not nil, makes of the real one, and with a configuration that is changed.
+func setupOn(tb testing.TB, content func(vnfpkg.ContentStore) vnfpkg.ContentStore, change func(*server.Config)) *bench {
 	tb.Helper()
 	db := storetest.New(tb)
 	var contents vnfpkg.ContentStore = db
@@ -59,10 +58,12 @@ func setupOn(tb testing.TB, content func(vnfpkg.ContentStore) vnfpkg.ContentStor
 	b.engine = lcm.NewEngine(db, b.packages, vims, driver, nil, lcm.EngineConfig{Logger: slog.New(slog.DiscardHandler)})
 	var err error
 	consumers := notify.RegistryConfig{Client: peer.Policy{}.Client(nil, notify.CallTime), Test: true}
-	b.server, err = server.New(server.Config{
+	config := server.Config{
 		Instances: manager, Operations: manager, Vims: vims, Packages: b.packages, Subscriptions: notify.NewRegistry(db, consumers), Ready: db.Ready, PageSize: 3,
-		Patience: patience, Logger: slog.New(slog.DiscardHandler),
-	})
+		Logger: slog.New(slog.DiscardHandler),
+	}
+	change(&config)
+	b.server, err = server.New(config)
 	if err != nil {
 		tb.Fatal(err)
 	}

@@ -7,6 +7,7 @@
 package access
 
 import (
+	"cmp"
 	"context"
 	"slices"
 )
@@ -20,6 +21,9 @@ type Caller struct {
 	// Everywhere lets the caller see and change what belongs to other projects.
 	Everywhere bool
 }
+
+// String names the caller for people.
+func (c *Caller) String() string { return cmp.Or(c.Name, c.User) }
 
 // Sees reports whether what belongs to a project is there for the caller; nil sees everything.
 func (c *Caller) Sees(project string) bool { return c == nil || c.Everywhere || c.Project == project }

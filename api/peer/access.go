@@ -38,7 +38,7 @@ func (a *Access) Given(prefix string) string {
 // Client returns the address, which the option prefix+"url" has given, a client towards it that follows no redirects, and the login.
 // Errors are sentences with the name of the option.
 func (a *Access) Client(prefix, address string, timeout time.Duration) (*url.URL, *http.Client, Login, error) {
-	at, err := endpoint(prefix+"url", address, a.Username != "" || a.TokenURL != "")
+	at, err := Endpoint(prefix+"url", address, a.Username != "" || a.TokenURL != "")
 	if err != nil {
 		return nil, nil, nil, err
 	}
@@ -57,8 +57,8 @@ func (a *Access) Client(prefix, address string, timeout time.Duration) (*url.URL
 	return at, client, login, err
 }
 
-// endpoint checks an address. Credentials are not sent in clear but to this machine.
-func endpoint(option, address string, credentials bool) (*url.URL, error) {
+// Endpoint checks an address, which an option names. Credentials are not sent in clear but to this machine.
+func Endpoint(option, address string, credentials bool) (*url.URL, error) {
 	parsed, err := Address(address)
 	if err != nil {
 		return nil, fmt.Errorf("%s %w", option, err)
@@ -80,24 +80,24 @@ func (a *Access) login(prefix string, client *http.Client) (Login, error) {
 		if a.Username == "" || a.PasswordFile == "" || strings.Contains(a.Username, ":") {
 			return nil, fmt.Errorf("%[1]susername and %[1]spassword-file go together, and the name has no colon", prefix)
 		}
-		password, err := secret(prefix+"password-file", a.PasswordFile)
+		password, err := Secret(prefix+"password-file", a.PasswordFile)
 		return Basic(a.Username, password), err
 	case hasOAuth2:
 		if a.TokenURL == "" || a.ClientID == "" || a.ClientSecretFile == "" {
 			return nil, fmt.Errorf("%[1]stoken-url, %[1]sclient-id and %[1]sclient-secret-file go together", prefix)
 		}
-		if _, err := endpoint(prefix+"token-url", a.TokenURL, true); err != nil {
+		if _, err := Endpoint(prefix+"token-url", a.TokenURL, true); err != nil {
 			return nil, err
 		}
-		secret, err := secret(prefix+"client-secret-file", a.ClientSecretFile)
+		secret, err := Secret(prefix+"client-secret-file", a.ClientSecretFile)
 		return OAuth2(ClientCredentials{TokenURL: a.TokenURL, ClientID: a.ClientID, ClientSecret: secret}, client), err
 	default:
 		return Anonymous, nil
 	}
 }
 
-// secret reads a file with one secret; a line break at its end does not belong to it.
-func secret(option, path string) (string, error) {
+// Secret reads a file with one secret; a line break at its end does not belong to it.
+func Secret(option, path string) (string, error) {
 	content, err := os.ReadFile(path) //nolint:gosec // the operator's own choice
 	if err != nil {
 		return "", fmt.Errorf("%s: %w", option, err)

@@ -9,6 +9,7 @@ import (
 	"crypto/x509/pkix"
 	"encoding/pem"
 	"math/big"
+	"net"
 	"os"
 	"path/filepath"
 	"testing"
@@ -25,7 +26,7 @@ func File(tb testing.TB, content string) string {
 	return path
 }
 
-// Certificate returns a client certificate and its key as files, and an authority that knows it.
+// Certificate returns a certificate, of a client with the name vnfm or of a server at 127.0.0.1, and its key as files, and an authority that knows it.
 func Certificate(tb testing.TB) (certFile, keyFile string, authority *x509.CertPool) {
 	tb.Helper()
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
@@ -34,7 +35,7 @@ func Certificate(tb testing.TB) (certFile, keyFile string, authority *x509.CertP
 	}
 	template := &x509.Certificate{
 		SerialNumber: big.NewInt(1), Subject: pkix.Name{CommonName: "vnfm"}, NotAfter: time.Now().Add(time.Hour),
-		ExtKeyUsage: []x509.ExtKeyUsage{x509.ExtKeyUsageClientAuth},
+		ExtKeyUsage: []x509.ExtKeyUsage{x509.ExtKeyUsageClientAuth, x509.ExtKeyUsageServerAuth}, IPAddresses: []net.IP{net.IPv4(127, 0, 0, 1)},
 	}
 	der, err := x509.CreateCertificate(rand.Reader, template, template, key.Public(), key)
 	if err != nil {

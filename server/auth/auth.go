@@ -1,0 +1,67 @@
+// Package auth finds out who sends a request, and says what they may do.
+//
+//	gate, err := options.Gate() // nil if nobody is asked
+//	caller, err := gate.Admit(request)
+//	if err == nil && !gate.Allows(caller, "instances:write") { … }
+package auth
+
+import (
+	"net/http"
+
+	"vnfm/api/access"
+)
+
+// authenticator is one way to find out who sends a request. Its errors are *[Refused], *[Unavailable], or *[access.Denied].
+type authenticator interface {
+	authenticate(request *http.Request) (*access.Caller, error)
+	// challenge is the value of WWW-Authenticate: how a client has to say who it is (RFC 9110 11.6.1).
+	challenge() string
+}
+
+// Refused says that a request does not prove who sends it; the client gets 401.
+type Refused struct{ Detail string }
+
+// Error implements error.
+func (e *Refused) Error() string { return e.Detail }
+
+// Unavailable says that whoever knows the clients does not answer; the client gets 503.
+type Unavailable struct {
+	Peer string
+	Err  error
+}
+
+// Error implements error.
+func (e *Unavailable) Error() string {
+	return e.Peer + " cannot be reached to authenticate: " + e.Err.Error()
+}
+
+// Unwrap returns the reason.
+func (e *Unavailable) Unwrap() error { return e.Err }
+
+// Gate lets requests in.
+type Gate struct {
+	by     authenticator
+	policy *Policy
+}
+
+// Admit returns who has sent a request, with what the policy gives to the roles.
+func (g *Gate) Admit(request *http.Request) (*access.Caller, error) {
+	caller, err := g.by.authenticate(request)
+	if err != nil {
+		return nil, err
+	}
+	admitted := *caller
+	admitted.Everywhere = g.policy.everywhere(caller.Roles)
+	if admitted.Project == "" && !admitted.Everywhere {
+		return nil, &access.Denied{Detail: "the credentials are not for a project; whatever is made belongs to one"}
+	}
+	return &admitted, nil
+}
+
+// Allows reports whether a caller may do something, such as "packages:read".
+func (g *Gate) Allows(caller *access.Caller, action string) bool {
+	return g.policy.allows(caller.Roles, action)
+}
+
+// Challenge is the value of WWW-Authenticate in an answer with status 401.
+func (g *Gate) Challenge() string { return g.by.challenge() }

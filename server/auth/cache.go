@@ -1,0 +1,75 @@
+package auth
+
+import (
+	"crypto/sha256"
+	"sync"
+	"time"
+
+	"golang.org/x/sync/singleflight"
+
+	"vnfm/api/access"
+)
+
+const (
+	// cacheTime is for how long nobody is asked again about the same credentials: as long, at the most, they go on to be good after
+	// they were revoked.
+	cacheTime = 60 * time.Second
+	// cacheSize bounds the credentials that are remembered; they are checked before they come in, so that strangers cannot fill it.
+	cacheSize = 10_000
+)
+
+// cache remembers credentials that were found good. It holds digests of them only.
+type cache struct {
+	mu     sync.Mutex
+	known  map[[sha256.Size]byte]admitted
+	asking singleflight.Group
+}
+
+type admitted struct {
+	caller *access.Caller
+	until  time.Time
+}
+
+// find returns the caller with some credentials, from memory or else by asking, which is done once for all who want to know at the same time.
+// ask also tells until when the credentials are good; the zero time if they do not end.
+func (c *cache) find(credentials string, ask func() (*access.Caller, time.Time, error)) (*access.Caller, error) {
+	key := sha256.Sum256([]byte(credentials))
+	c.mu.Lock()
+	entry, ok := c.known[key]
+	c.mu.Unlock()
+	if ok && time.Now().Before(entry.until) {
+		return entry.caller, nil
+	}
+	found, err, _ := c.asking.Do(string(key[:]), func() (any, error) {
+		caller, until, err := ask()
+		if err != nil {
+			return nil, err
+		}
+		c.keep(key, caller, until)
+		return caller, nil
+	})
+	if err != nil {
+		return nil, err
+	}
+	return found.(*access.Caller), nil //nolint:forcetypeassert // it was just made
+}
+
+func (c *cache) keep(key [sha256.Size]byte, caller *access.Caller, until time.Time) {
+	now := time.Now()
+	if most := now.Add(cacheTime); until.IsZero() || until.After(most) {
+		until = most
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if len(c.known) >= cacheSize {
+		for key, entry := range c.known {
+			if now.After(entry.until) || len(c.known) >= cacheSize {
+				delete(c.known, key)
+			}
+		}
+	}
+	if c.known == nil {
+		c.known = map[[sha256.Size]byte]admitted{}
+	}
+	c.known[key] = admitted{caller, until}
+}

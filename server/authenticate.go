@@ -1,0 +1,80 @@
+package server
+
+import (
+	"errors"
+	"net/http"
+	"strings"
+
+	"github.com/labstack/echo/v4"
+
+	"vnfm/api/access"
+	"vnfm/server/auth"
+)
+
+// resources are what actions of a policy are about, by the beginning of their paths.
+var resources = []struct{ path, name string }{
+	{"/vnfpkgm/v1/subscriptions", "subscriptions"},
+	{"/vnflcm/v1/subscriptions", "subscriptions"},
+	{"/vnfpkgm/v1/vnf_packages", "packages"},
+	{"/vnfpkgm/v1/onboarded_vnf_packages", "packages"},
+	{"/vnflcm/v1/vnf_instances", "instances"},
+	{"/vnflcm/v1/vnf_lcm_op_occs", "operations"},
+	{"/v1.0/vims", "vims"},
+	{"/metrics", "metrics"},
+}
+
+// public are the routes that tell no more than that there is a server, which load balancers ask without credentials.
+var public = map[string]bool{"/healthz": true, "/readyz": true}
+
+// actionOf is what a policy calls a request, such as instances:write; "" for what every caller may do: read which versions and documents there
+// are, and hear that there is no such resource.
+func actionOf(c echo.Context) string {
+	verb := ":write"
+	switch c.Request().Method {
+	case http.MethodGet, http.MethodHead, http.MethodOptions:
+		verb = ":read"
+	}
+	for _, resource := range resources {
+		if c.Path() == resource.path || strings.HasPrefix(c.Path(), resource.path+"/") {
+			return resource.name + verb
+		}
+	}
+	return ""
+}
+
+// authenticate lets only those in who prove who they are and may do what they ask for. What they ask for is done on their behalf.
+func (s *Server) authenticate(next echo.HandlerFunc) echo.HandlerFunc {
+	gate := s.config.Gate
+	if gate == nil {
+		return next
+	}
+	return func(c echo.Context) error {
+		if public[c.Path()] {
+			return next(c)
+		}
+		request := c.Request()
+		caller, err := gate.Admit(request)
+		if err != nil {
+			return err
+		}
+		if action := actionOf(c); action != "" && !gate.Allows(caller, action) {
+			return &access.Denied{Detail: "none of the roles of " + caller.String() + " allows " + action}
+		}
+		c.SetRequest(request.WithContext(access.With(request.Context(), caller)))
+		return next(c)
+	}
+}
+
+// statusOfCaller is that of an error which is about who calls; 0 for any other.
+func statusOfCaller(err error) int {
+	switch {
+	case errors.As(err, new(*auth.Refused)):
+		return http.StatusUnauthorized
+	case errors.As(err, new(*access.Denied)):
+		return http.StatusForbidden
+	case errors.As(err, new(*auth.Unavailable)):
+		return http.StatusServiceUnavailable
+	default:
+		return 0
+	}
+}

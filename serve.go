@@ -37,6 +37,7 @@ type serveFlags struct {
 	auth.Options
 	Listen          string             `default:"127.0.0.1:9890" env:"VNFM_LISTEN" help:"Address of the API. Others than this machine reach it only with --auth, and with TLS or behind a proxy that has it. Default: 127.0.0.1:9890."`
 	TLS             auth.TLSOptions    `embed:"" prefix:"tls-" envprefix:"VNFM_TLS_"`
+	AuditRetention  time.Duration      `default:"8760h" env:"VNFM_AUDIT_RETENTION" help:"Time for which it is known who has changed what. Default: 8760h (a year)."`
 	BehindProxy     bool               `env:"VNFM_BEHIND_PROXY" help:"Serve plain HTTP on an address that others reach: a proxy in front of it has TLS."`
 	Workers         int                `default:"200" env:"VNFM_WORKERS" help:"Operations that this process carries out at once. Default: 200."`
 	MaxPackageBytes int64              `default:"17179869184" env:"VNFM_MAX_PACKAGE_BYTES" help:"Largest VNF package, in bytes. Default: 17179869184 (16 GiB)."`
@@ -165,7 +166,7 @@ func (f *serveFlags) serve(ctx context.Context, logger *slog.Logger, ready func(
 	if with.grants != nil {
 		manager.ExpectGrants()
 	}
-	workers, err := store.NewWorkers(db.Store, engine, packages, store.WorkersConfig{MaxWorkers: f.Workers, Logger: logger})
+	workers, err := store.NewWorkers(db.Store, engine, packages, store.WorkersConfig{MaxWorkers: f.Workers, AuditRetention: f.AuditRetention, Logger: logger})
 	if err != nil {
 		return err
 	}
@@ -180,7 +181,7 @@ func (f *serveFlags) serve(ctx context.Context, logger *slog.Logger, ready func(
 	}
 	api, err := server.New(server.Config{
 		Instances: manager, Operations: manager, Vims: vims, Packages: packages, Subscriptions: subscriptions,
-		Gate: with.gate, TLS: with.tls,
+		Gate: with.gate, TLS: with.tls, Audit: db,
 		Ready: db.Ready, Away: store.Away, Logger: logger, PageSize: f.PageSize,
 	})
 	if err != nil {

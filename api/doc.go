@@ -8,5 +8,6 @@ package api
 //go:generate go tool oapi-codegen -config vnfpkgm.gen.yaml ../openapi/vnfpkgm.yaml
 //go:generate go tool oapi-codegen -config vnflcm.gen.yaml ../openapi/vnflcm.yaml
 //go:generate go tool oapi-codegen -config vims.gen.yaml ../openapi/vims.yaml
+//go:generate go tool oapi-codegen -config audit.gen.yaml ../openapi/audit.yaml
 //go:generate go tool oapi-codegen -config health.gen.yaml ../openapi/health.yaml
 //go:generate go tool oapi-codegen -config documents.gen.yaml ../openapi/documents.yaml

@@ -80,7 +80,7 @@ func TestKeystoneSaysWhoMayCall(t *testing.T) {
 		t.Fatal(stderr)
 	}
 	list := func(username, project string) string {
-		stdout, stderr, ok := clientAs(t, username, project, "vnf", "package", "list", "--exclude-default", "-f", "json")
+		stdout, stderr, ok := clientAs(t, username, project, "vnf", "package", "list", "-f", "json")
 		if !ok {
 			t.Fatal(stderr)
 		}

@@ -21,5 +21,5 @@ var Files embed.FS
 // Documents returns the names of the documents that have paths, in the order of the interfaces: VNF package management and VNF
 // lifecycle management (SOL003 10 and 5), the VIM registry, health, the documents themselves.
 func Documents() []string {
-	return []string{"vnfpkgm.yaml", "vnflcm.yaml", "vims.yaml", "health.yaml", "documents.yaml"}
+	return []string{"vnfpkgm.yaml", "vnflcm.yaml", "vims.yaml", "audit.yaml", "health.yaml", "documents.yaml"}
 }

@@ -101,6 +101,8 @@ func (s *Server) routes() []route {
 		{http.MethodPut, vim, s.updateVim, nil},
 		{http.MethodDelete, vim, s.deleteVim, anything},
 
+		{http.MethodGet, "/audit/v1/events", s.listAuditEvents, nil},
+
 		{http.MethodGet, "/healthz", healthz, nil},
 		{http.MethodGet, "/readyz", s.readyz, nil},
 		{http.MethodGet, "/metrics", s.metrics.handle, anything},

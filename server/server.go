@@ -66,6 +66,7 @@ type Config struct {
 	Subscriptions SubscriptionRegistry
 	Gate          *auth.Gate                      // who may call; nil: everybody
 	TLS           *tls.Config                     // nil: none
+	Audit         AuditLog                        // nil: nobody remembers
 	Ready         func(ctx context.Context) error // why the server cannot work now; nil: it can
 	Away          func(err error) bool            // whether an error says that the database is away for a while; default: none does
 	PageSize      int                             // elements of a list in one answer; default 100
@@ -83,6 +84,7 @@ type Server struct {
 
 	instances, operations, packages     collection
 	lcmSubscriptions, pkgmSubscriptions collection
+	auditEvents                         collection
 }
 
 const (
@@ -123,10 +125,11 @@ func New(config Config) (*Server, error) {
 		[]string{"softwareImages", "additionalArtifacts", "userDefinedData"})
 	s.lcmSubscriptions = validator.collectionOf("/vnflcm/v1/subscriptions", nil)
 	s.pkgmSubscriptions = validator.collectionOf("/vnfpkgm/v1/subscriptions", nil)
+	s.auditEvents = validator.collectionOf("/audit/v1/events", nil)
 	s.echo.HideBanner, s.echo.HidePort = true, true
 	s.echo.HTTPErrorHandler = s.writeProblem
 	s.echo.Pre(tidy)
-	s.echo.Use(s.observe, s.recoverPanics, s.patient, s.prompt, s.checkVersion, limitURI, s.authenticate, s.negotiate, s.validate)
+	s.echo.Use(s.observe, s.recoverPanics, s.patient, s.prompt, s.checkVersion, limitURI, s.authenticate, s.audit, s.authorize, s.negotiate, s.validate)
 	for _, route := range s.routes() {
 		s.echo.Add(route.method, route.path, route.handler)
 		if route.method == http.MethodGet {

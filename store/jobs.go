@@ -1,6 +1,7 @@
 package store
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -32,6 +33,8 @@ type WorkersConfig struct {
 	MaxWorkers    int           // operations at once; default 200
 	SweepInterval time.Duration // between searches for lost work; default 5 s
 	Logger        *slog.Logger  // default: the default logger
+	// AuditRetention is for how long it is known who has changed what; default 1 year.
+	AuditRetention time.Duration
 }
 
 const (
@@ -202,6 +205,7 @@ func NewWorkers(store *Store, runner OperationRunner, processor PackageProcessor
 	if config.MaxWorkers == 0 {
 		config.MaxWorkers = 200
 	}
+	config.AuditRetention = cmp.Or(config.AuditRetention, 365*24*time.Hour)
 	if config.SweepInterval == 0 {
 		config.SweepInterval = 5 * time.Second
 	}

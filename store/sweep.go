@@ -21,6 +21,7 @@ func (w *Workers) sweep(ctx context.Context) {
 	for {
 		for _, look := range []func(context.Context) error{
 			w.store.resumeOperations, w.store.resumeDownloads, w.store.resumeOnboardings, w.store.abandonUploads,
+			func(ctx context.Context) error { return w.store.forgetEvents(ctx, w.config.AuditRetention) },
 		} {
 			looking, cancel := context.WithTimeout(ctx, sweepTime)
 			if err := look(looking); err != nil && ctx.Err() == nil {

@@ -1,0 +1,71 @@
+package server
+
+import (
+	"context"
+	"net/http"
+
+	"github.com/google/uuid"
+	"github.com/labstack/echo/v4"
+
+	"vnfm/api"
+	"vnfm/api/access"
+	"vnfm/lcm"
+)
+
+// AuditLog is what the server needs of the memory of who has changed what. *store.Store has it.
+type AuditLog interface {
+	BeginEvent(ctx context.Context, event *access.Event) error
+	EndEvent(ctx context.Context, id uuid.UUID, status int) error
+	Events(ctx context.Context, page lcm.Page) ([]*access.Event, bool, error)
+}
+
+// audit notes who asks for a change, before it is done: what cannot be noted is not done.
+func (s *Server) audit(next echo.HandlerFunc) echo.HandlerFunc {
+	return func(c echo.Context) error {
+		request := c.Request()
+		if reads(request.Method) || s.config.Audit == nil {
+			return next(c)
+		}
+		event := &access.Event{ID: uuid.MustParse(requestID(c)), Address: request.RemoteAddr, Method: request.Method, Path: request.URL.Path}
+		if caller := access.Of(request.Context()); caller != nil {
+			event.ProjectID, event.UserID, event.UserName = caller.Project, caller.User, caller.Name
+		}
+		if err := s.config.Audit.BeginEvent(request.Context(), event); err != nil {
+			return err
+		}
+		err := next(c)
+		status := c.Response().Status
+		if err != nil && !c.Response().Committed {
+			status, _ = s.describe(err, c)
+		}
+		if err := s.config.Audit.EndEvent(context.WithoutCancel(request.Context()), event.ID, status); err != nil {
+			s.log(c).Warn("audit", "error", err)
+		}
+		return err
+	}
+}
+
+// reads reports whether a method changes nothing (RFC 9110 9.2.1).
+func reads(method string) bool {
+	return method == http.MethodGet || method == http.MethodHead || method == http.MethodOptions
+}
+
+// auditEvent is the wire form of an event.
+func auditEvent(of *access.Event) api.AuditEvent {
+	return api.AuditEvent{
+		ID: of.ID.String(), Time: of.CreatedAt.UTC(), ProjectID: of.ProjectID, UserID: of.UserID, UserName: of.UserName, Address: of.Address,
+		Method: of.Method, Path: of.Path, Status: of.Status, DurationSeconds: float32(of.Duration.Seconds()),
+	}
+}
+
+func (s *Server) listAuditEvents(c echo.Context) error {
+	asked, err := s.ask(c, s.auditEvents)
+	if err != nil {
+		return err
+	}
+	found, more, err := s.config.Audit.Events(c.Request().Context(), asked.page())
+	if err != nil {
+		return err
+	}
+	return answerList(c, asked, found, auditEvent, more, func(last *access.Event) cursor { return cursor{last.CreatedAt.UnixMicro(), last.ID} })
+}

@@ -35,7 +35,7 @@ func (s *site) balance(ctx context.Context) (mgmtdriver.Result, error) {
 }
 
 func (s *site) balanceOn(ctx context.Context, host *ssh.Host) error {
-	if err := rewrite(ctx, host, haproxyConfig, func(content string) string { return withBackends(content, s.masters) }); err != nil {
+	if err := host.Edit(ctx, haproxyConfig, func(content string) string { return withBackends(content, s.masters) }); err != nil {
 		return err
 	}
 	for _, argv := range [][]string{{"haproxy", "-c", "-q", "-f", haproxyConfig}, {"systemctl", "reload-or-restart", "haproxy"}} {

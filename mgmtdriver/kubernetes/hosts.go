@@ -30,7 +30,7 @@ func (s *site) writeHosts(ctx context.Context) (mgmtdriver.Result, error) {
 		}
 	}
 	err := s.each(ctx, s.all(), func(ctx context.Context, n *node, host *ssh.Host) error {
-		err := rewrite(ctx, host, "/etc/hosts", func(content string) string { return withBlock(content, lines) })
+		err := host.Edit(ctx, "/etc/hosts", func(content string) string { return withBlock(content, lines) })
 		if err != nil && !s.isNew(n) && ctx.Err() == nil {
 			s.call.Log.Warn("hosts of a node are not up to date", "host", host.String(), "error", err)
 			return nil
@@ -56,17 +56,4 @@ func withBlock(content string, lines []string) string {
 		}
 	}
 	return strings.Join(slices.Concat(kept, []string{hostsBegin}, lines, []string{hostsEnd}), "\n") + "\n"
-}
-
-// rewrite changes a file of root that everybody can read.
-func rewrite(ctx context.Context, host *ssh.Host, path string, change func(string) string) error {
-	content, err := host.Read(ctx, path, true, 1<<20)
-	if err != nil {
-		return err
-	}
-	changed := change(string(content))
-	if changed == string(content) {
-		return nil
-	}
-	return host.Put(ctx, ssh.File{Path: path, Content: ssh.Bytes([]byte(changed)), Mode: 0o644, Root: true})
 }

@@ -136,3 +136,16 @@ func (h *Host) Read(ctx context.Context, path string, root bool, limit int) ([]b
 	}
 	return []byte(output.Stdout), nil
 }
+
+// Edit changes a file of root that everybody can read, if change returns another content. Its errors are those of [Host.Read] and [Host.Put].
+func (h *Host) Edit(ctx context.Context, path string, change func(content string) string) error {
+	content, err := h.Read(ctx, path, true, 1<<20)
+	if err != nil {
+		return err
+	}
+	changed := change(string(content))
+	if changed == string(content) {
+		return nil
+	}
+	return h.Put(ctx, File{Path: path, Content: Bytes([]byte(changed)), Mode: 0o644, Root: true})
+}

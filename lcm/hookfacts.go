@@ -37,6 +37,13 @@ func (s *sight) show(call *mgmtdriver.Call, flavour *vnfpkg.Flavour) {
 			list[i].AspectID = aspectOf(flavour, list[i].VduID)
 		}
 	}
+	for _, vdu := range flavour.Vdus {
+		shown := mgmtdriver.Vdu{ID: vdu.Name, AspectID: aspectOf(flavour, vdu.Name), Storages: vdu.Storages}
+		for _, cp := range flavour.CpsOf(vdu.Name) {
+			shown.Cps = append(shown.Cps, cp.Name)
+		}
+		call.Vdus = append(call.Vdus, shown)
+	}
 }
 
 // aspectOf is the scaling aspect of a VDU, "" if it has none.
@@ -239,7 +246,7 @@ const (
 // readTogether is how many resources are asked for at the same time.
 const readTogether = 8
 
-// read reads the addresses and the zones of the VNFCs, as far as the stack exists.
+// read reads the addresses and the zones of the VNFCs and where their volumes are, as far as the stack exists.
 func (h *hooks) read(ctx context.Context, run *Run, info *InstantiatedVnfInfo) (*vnfcs, error) {
 	found := &vnfcs{Vnfcs: described(info)}
 	if len(found.Vnfcs) == 0 || run.Deployment == nil {
@@ -254,7 +261,7 @@ func (h *hooks) read(ctx context.Context, run *Run, info *InstantiatedVnfInfo) (
 		return nil, err
 	}
 	resources = slices.DeleteFunc(resources, func(r Resource) bool {
-		return r.PhysicalID == "" || !slices.Contains([]string{typeServer, typePort, typeFloatingIP, typeServerGroup}, r.Type)
+		return r.PhysicalID == "" || !slices.Contains([]string{typeServer, typePort, typeFloatingIP, typeServerGroup, typeVolume}, r.Type)
 	})
 	attributes := make([]map[string]any, len(resources))
 	group, reading := errgroup.WithContext(ctx)
@@ -280,6 +287,8 @@ func (h *hooks) read(ctx context.Context, run *Run, info *InstantiatedVnfInfo) (
 			found.describe(resource, attributes[i], apart)
 		case typePort, typeFloatingIP:
 			found.add(run, info, resource, attributes[i])
+		case typeVolume:
+			found.attach(resource, attributes[i])
 		}
 	}
 	return found, nil
@@ -319,6 +328,25 @@ func (v *vnfcs) add(run *Run, info *InstantiatedVnfInfo, resource Resource, attr
 		}
 	}
 	v.Ports = append(v.Ports, port)
+}
+
+// attach gives a volume to the VNFC whose server has it.
+func (v *vnfcs) attach(resource Resource, attributes map[string]any) {
+	attachments, _ := attributes["attachments"].([]any)
+	for _, element := range attachments {
+		attachment, _ := element.(map[string]any)
+		i := slices.IndexFunc(v.Vnfcs, func(vnfc mgmtdriver.Vnfc) bool { return vnfc.ServerID == attachment["server_id"] })
+		if i < 0 {
+			continue
+		}
+		volumes := &v.Vnfcs[i].Volumes
+		at := slices.IndexFunc(*volumes, func(volume mgmtdriver.Volume) bool { return volume.ID == resource.PhysicalID })
+		if at < 0 {
+			at = len(*volumes)
+			*volumes = append(*volumes, mgmtdriver.Volume{Name: resource.Name, ID: resource.PhysicalID})
+		}
+		(*volumes)[at].Device, _ = attachment["device"].(string)
+	}
 }
 
 // addressesIn are the addresses of a port or a floating IP.

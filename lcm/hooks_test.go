@@ -34,6 +34,16 @@ func TestHooksOfEveryOperationSeeTheirVnfcs(t *testing.T) {
 		if (vnfc.VduID == "controller") != (len(vnfc.Volumes) == 1) {
 			t.Errorf("%s has volumes %+v", vnfc.VduID, vnfc.Volumes)
 		}
+		for _, volume := range vnfc.Volumes {
+			if volume.Name != "controller_volume" || volume.ID == "" || volume.Device != "/dev/sdb" {
+				t.Errorf("the volume is %+v", volume)
+			}
+		}
+	}
+	vdus := []mgmtdriver.Vdu{{ID: "controller", Cps: []string{"controller_CP1", "controller_CP2"}, Storages: []string{"controller_volume"}},
+		{ID: "worker", AspectID: "worker_group", Cps: []string{"worker_CP1", "worker_CP2"}}}
+	if diff := cmp.Diff(vdus, driver.seen[mgmtdriver.InstantiateEnd].Vdus); diff != "" {
+		t.Errorf("VDUs (-want +got):\n%s", diff)
 	}
 
 	b.expect(b.run(instance, b.manager.Scale, `{"type": "SCALE_OUT", "aspectId": "worker_group", "numberOfSteps": 2}`, -1), lcm.StateCompleted)

@@ -24,6 +24,7 @@ type Call struct {
 	Removed, Added []Vnfc
 	// Ports are those that belong to no VNFC, such as a virtual IP address.
 	Ports []Port
+	Vdus  []Vdu // of the flavour
 
 	Package  Package
 	HostKeys HostKeys // nil in [Driver.Check], which asks no VM
@@ -67,6 +68,14 @@ type Instance struct {
 	// AdditionalParams are those that the VNF was made from, with their secrets; in [Driver.Check] of a later operation secrets
 	// are masked.
 	AdditionalParams map[string]any `json:"additionalParams,omitempty"`
+}
+
+// Vdu is what the VNFD says of a VDU (SOL001 6.8.3).
+type Vdu struct {
+	ID       string   `json:"id"` // vduId
+	AspectID string   `json:"aspectId,omitempty"`
+	Cps      []string `json:"cps,omitempty"`      // names of its connection points
+	Storages []string `json:"storages,omitempty"` // names of its virtual storages
 }
 
 // Vnfc is a VNFC with its virtual machine.
@@ -114,8 +123,10 @@ type Port struct {
 	Addresses []netip.Addr `json:"addresses,omitempty"`
 }
 
-// Volume is a block storage.
+// Volume is a block storage that a VNFC has.
 type Volume struct {
-	Name string `json:"name"` // of the virtual storage in the VNFD
+	Name string `json:"name"` // of the virtual storage in the VNFD, or else of the resource in its template
 	ID   string `json:"id"`   // in Cinder
+	// Device is where the VIM has attached it, such as /dev/vdb. The server may call it otherwise: many hypervisors do not tell it.
+	Device string `json:"device,omitempty"`
 }

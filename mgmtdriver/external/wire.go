@@ -33,6 +33,7 @@ type request struct {
 	Removed    []mgmtdriver.Vnfc          `json:"removed,omitempty"`
 	Added      []mgmtdriver.Vnfc          `json:"added,omitempty"`
 	Ports      []mgmtdriver.Port          `json:"ports,omitempty"`
+	Vdus       []mgmtdriver.Vdu           `json:"vdus,omitempty"`
 	State      json.RawMessage            `json:"state,omitempty"`
 	Outputs    map[string]json.RawMessage `json:"outputs,omitempty"`
 	PackageDir string                     `json:"packageDir,omitempty"`
@@ -40,7 +41,7 @@ type request struct {
 
 func (r *request) fill(c *mgmtdriver.Call) {
 	r.Hook, r.Operation, r.Instance = c.Hook, &c.Operation, &c.Instance
-	r.Before, r.After, r.Removed, r.Added, r.Ports = c.Before, c.After, c.Removed, c.Added, c.Ports
+	r.Before, r.After, r.Removed, r.Added, r.Ports, r.Vdus = c.Before, c.After, c.Removed, c.Added, c.Ports, c.Vdus
 	r.State, r.Outputs = c.State, c.Outputs
 }
 

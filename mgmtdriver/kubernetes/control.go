@@ -1,7 +1,6 @@
 package kubernetes
 
 import (
-	"cmp"
 	"context"
 	"crypto/sha256"
 	"crypto/x509"
@@ -18,69 +17,27 @@ import (
 	"time"
 
 	"vnfm/mgmtdriver"
+	"vnfm/mgmtdriver/kube"
 	"vnfm/mgmtdriver/ssh"
 )
 
-const adminConfig = "/etc/kubernetes/admin.conf"
-
 // control is a master through which the cluster is worked on.
 type control struct {
-	node  *node
-	host  *ssh.Host
-	nodes []kubeNode // of the cluster, when it was opened
-}
-
-// kubeNode is what is read of a Node of Kubernetes.
-type kubeNode struct {
-	Metadata struct {
-		Name   string            `json:"name"`
-		Labels map[string]string `json:"labels"`
-	} `json:"metadata"`
-	Status struct {
-		Addresses []struct {
-			Type    string `json:"type"`
-			Address string `json:"address"`
-		} `json:"addresses"`
-		Conditions []struct {
-			Type   string `json:"type"`
-			Status string `json:"status"`
-		} `json:"conditions"`
-		NodeInfo struct {
-			ContainerRuntimeVersion string `json:"containerRuntimeVersion"`
-		} `json:"nodeInfo"`
-	} `json:"status"`
-}
-
-func (n *kubeNode) ready() bool {
-	for _, c := range n.Status.Conditions {
-		if c.Type == "Ready" {
-			return c.Status == "True"
-		}
-	}
-	return false
-}
-
-// ip is the address of the node within the cluster.
-func (n *kubeNode) ip() netip.Addr {
-	for _, a := range n.Status.Addresses {
-		if address, err := netip.ParseAddr(a.Address); err == nil && a.Type == "InternalIP" {
-			return address
-		}
-	}
-	return netip.Addr{}
+	*kube.Client
+	node *node
 }
 
 // find returns what the cluster knows of a node; nil if it does not know it. A script may have let the kubelet choose another address of the
 // node, so that only the name tells.
-func (c *control) find(n *node) *kubeNode {
-	i := slices.IndexFunc(c.nodes, func(k kubeNode) bool { return k.ip() == n.ip })
+func (c *control) find(n *node) *kube.Node {
+	i := slices.IndexFunc(c.Nodes, func(k kube.Node) bool { return k.IP() == n.ip })
 	if i < 0 {
-		i = slices.IndexFunc(c.nodes, func(k kubeNode) bool { return k.Metadata.Name == n.names()[0] && !sameNetwork(k.ip(), n.ip) })
+		i = slices.IndexFunc(c.Nodes, func(k kube.Node) bool { return k.Metadata.Name == n.names()[0] && !sameNetwork(k.IP(), n.ip) })
 	}
 	if i < 0 {
 		return nil
 	}
-	return &c.nodes[i]
+	return &c.Nodes[i]
 }
 
 // sameNetwork reports whether two addresses are close to each other: then they are not those of one node.
@@ -91,54 +48,11 @@ func sameNetwork(a, b netip.Addr) bool {
 
 // control opens the cluster through the first of some masters that answers for it.
 func (s *site) control(ctx context.Context, masters []*node) (*control, error) {
-	// All at once, and only until one answers, since it takes long to find out that one is dead.
-	asking, enough := context.WithCancel(ctx)
-	defer enough()
-	found := make([]*control, len(masters))
-	err := s.each(asking, masters, func(ctx context.Context, n *node, host *ssh.Host) error {
-		c := &control{node: n, host: host}
-		var list struct{ Items []kubeNode }
-		err := c.kubectlJSON(ctx, &list, "get", "nodes", "-o", "json")
-		if err == nil {
-			c.nodes = list.Items
-			found[slices.Index(masters, n)] = c
-			enough()
-		}
-		return err
-	})
-	for _, c := range found {
-		if c != nil {
-			return c, nil
-		}
-	}
-	var hosts *ssh.HostErrors
-	if !errors.As(err, &hosts) {
-		return nil, cmp.Or(err, errors.New("the cluster has no master"))
-	}
-	if !slices.ContainsFunc(hosts.Errs, func(err error) bool { return !errors.As(err, new(*mgmtdriver.Failure)) }) {
+	client, which, err := kube.Open(ctx, s.hosts(masters), s.driver.config.Together, s.vimName)
+	if err != nil {
 		return nil, err
 	}
-	// Masters that restart, or agree on a leader, answer after a while.
-	return nil, &mgmtdriver.Unavailable{Peer: "Kubernetes API of " + s.vimName, Err: err}
-}
-
-// kubectl runs kubectl as the administrator of the cluster.
-func (c *control) kubectl(ctx context.Context, arguments ...string) error {
-	_, err := c.host.Run(ctx, ssh.Command{Argv: append([]string{"kubectl", "--kubeconfig", adminConfig}, arguments...), Root: true})
-	return err
-}
-
-func (c *control) kubectlJSON(ctx context.Context, into any, arguments ...string) error {
-	output, err := c.host.Run(ctx, ssh.Command{
-		Argv: append([]string{"kubectl", "--kubeconfig", adminConfig}, arguments...), Root: true, Quiet: true, Limit: 64 << 20,
-	})
-	if err != nil {
-		return err
-	}
-	if err := json.Unmarshal([]byte(output.Stdout), into); err != nil {
-		return fmt.Errorf("%s: read answer of kubectl %s: %w", c.host, arguments[0], err)
-	}
-	return nil
+	return &control{Client: client, node: masters[which]}, nil
 }
 
 // joinFacts are what a node needs to join. They are secret.
@@ -167,13 +81,13 @@ func (s *site) learnSecrets(progress ssh.Progress) {
 
 // joinFacts makes a token for nodes that join now and, for masters, uploads the certificates.
 func (s *site) joinFacts(ctx context.Context, c *control, master bool) (*joinFacts, error) {
-	output, err := c.host.Run(ctx, ssh.Command{Argv: []string{"kubeadm", "token", "create"}, Root: true})
+	output, err := c.Host.Run(ctx, ssh.Command{Argv: []string{"kubeadm", "token", "create"}, Root: true})
 	if err != nil {
 		return nil, err
 	}
 	facts := &joinFacts{token: joinToken.FindString(output.Stdout)}
 	if facts.token == "" {
-		return nil, fmt.Errorf("%s: kubeadm has made no token", c.host)
+		return nil, fmt.Errorf("%s: kubeadm has made no token", c.Host)
 	}
 	s.secrets.Add(ssh.Secret(facts.token))
 	ca, err := c.caCertificate(ctx)
@@ -181,18 +95,18 @@ func (s *site) joinFacts(ctx context.Context, c *control, master bool) (*joinFac
 		return nil, err
 	}
 	if facts.caHash, err = publicKeyHash(ca); err != nil {
-		return nil, fmt.Errorf("%s: %w", c.host, err)
+		return nil, fmt.Errorf("%s: %w", c.Host, err)
 	}
 	if !master {
 		return facts, nil
 	}
-	if output, err = c.host.Run(ctx, ssh.Command{Argv: []string{"kubeadm", "init", "phase", "upload-certs", "--upload-certs"}, Root: true}); err != nil {
+	if output, err = c.Host.Run(ctx, ssh.Command{Argv: []string{"kubeadm", "init", "phase", "upload-certs", "--upload-certs"}, Root: true}); err != nil {
 		return nil, err
 	}
 	lines := strings.Split(strings.TrimSpace(output.Stdout), "\n")
 	key := certificateKey.FindStringSubmatch(" " + lines[len(lines)-1])
 	if key == nil {
-		return nil, fmt.Errorf("%s: kubeadm has told no certificate key", c.host)
+		return nil, fmt.Errorf("%s: kubeadm has told no certificate key", c.Host)
 	}
 	facts.certificateKey = key[1]
 	s.secrets.Add(ssh.Secret(facts.certificateKey))
@@ -201,7 +115,7 @@ func (s *site) joinFacts(ctx context.Context, c *control, master bool) (*joinFac
 
 // caCertificate is the certificate of the cluster's authority, in PEM.
 func (c *control) caCertificate(ctx context.Context) (string, error) {
-	content, err := c.host.Read(ctx, "/etc/kubernetes/pki/ca.crt", true, 1<<16)
+	content, err := c.Host.Read(ctx, "/etc/kubernetes/pki/ca.crt", true, 1<<16)
 	return strings.TrimSpace(string(content)) + "\n", err
 }
 
@@ -237,10 +151,10 @@ func (c *control) etcdctl(ctx context.Context, arguments ...string) (string, err
 		name = known.Metadata.Name
 	}
 	const pki = "/etc/kubernetes/pki/etcd/"
-	argv := append([]string{"kubectl", "--kubeconfig", adminConfig, "exec", "-n", "kube-system", "etcd-" + name, "--",
+	argv := append([]string{"kubectl", "--kubeconfig", kube.AdminConfig, "exec", "-n", "kube-system", "etcd-" + name, "--",
 		"etcdctl", "--endpoints=https://127.0.0.1:2379", "--cacert=" + pki + "ca.crt", "--cert=" + pki + "server.crt", "--key=" + pki + "server.key",
 		"--command-timeout=" + (etcdTime / 2).String()}, arguments...)
-	output, err := c.host.Run(ctx, ssh.Command{Argv: argv, Root: true, Time: etcdTime})
+	output, err := c.Host.Run(ctx, ssh.Command{Argv: argv, Root: true, Time: etcdTime})
 	if output == nil {
 		return "", err
 	}
@@ -261,7 +175,7 @@ func (c *control) members(ctx context.Context) ([]etcdMember, error) {
 		}
 	}
 	if err := json.Unmarshal([]byte(answer), &list); err != nil {
-		return nil, fmt.Errorf("%s: read members of etcd: %w", c.host, err)
+		return nil, fmt.Errorf("%s: read members of etcd: %w", c.Host, err)
 	}
 	// The status tells also which are ill, and the answer is complete nevertheless.
 	answer, err = c.etcdctl(ctx, "endpoint", "health", "--cluster", "-w", "json")
@@ -273,7 +187,7 @@ func (c *control) members(ctx context.Context) ([]etcdMember, error) {
 		Health   bool   `json:"health"`
 	}
 	if err := json.Unmarshal([]byte(answer), &endpoints); err != nil {
-		return nil, fmt.Errorf("%s: read health of etcd: %w", c.host, err)
+		return nil, fmt.Errorf("%s: read health of etcd: %w", c.Host, err)
 	}
 	healthy := map[netip.Addr]bool{}
 	for _, e := range endpoints {

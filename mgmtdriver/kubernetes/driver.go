@@ -3,7 +3,6 @@ package kubernetes
 import (
 	"cmp"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"net/netip"
@@ -11,6 +10,7 @@ import (
 	"time"
 
 	"vnfm/mgmtdriver"
+	"vnfm/mgmtdriver/kube"
 	"vnfm/mgmtdriver/ssh"
 )
 
@@ -159,12 +159,10 @@ func (d *Driver) Check(ctx context.Context, call *mgmtdriver.Call) error {
 	switch call.Hook {
 	case mgmtdriver.InstantiateEnd:
 		return errors.Join(checkFiles(ctx, call, p), checkName(ctx, call, p))
-	case mgmtdriver.ScaleStart, mgmtdriver.ScaleEnd:
-		return checkScale(call, p)
+	case mgmtdriver.ScaleStart, mgmtdriver.ScaleEnd, mgmtdriver.ScaleToLevelStart, mgmtdriver.ScaleToLevelEnd:
+		return kube.CheckScale(call, p.worker.aspectID)
 	case mgmtdriver.HealStart, mgmtdriver.HealEnd:
 		return checkHeal(call, p)
-	case mgmtdriver.ScaleToLevelStart, mgmtdriver.ScaleToLevelEnd:
-		return checkLevels(call, p)
 	case mgmtdriver.ChangeFlavourStart, mgmtdriver.ChangeFlavourEnd:
 		return &mgmtdriver.Invalid{Attribute: "/newFlavourId", Detail: "the flavour of a Kubernetes cluster cannot be changed"}
 	default:
@@ -198,43 +196,6 @@ func checkName(ctx context.Context, call *mgmtdriver.Call, p *params) error {
 	return err
 }
 
-func checkScale(call *mgmtdriver.Call, p *params) error {
-	var request struct{ AspectID string }
-	if err := json.Unmarshal(call.Operation.Request, &request); err != nil {
-		return &mgmtdriver.Invalid{Detail: err.Error()}
-	}
-	return checkAspect("/aspectId", request.AspectID, p)
-}
-
-func checkAspect(attribute, aspect string, p *params) error {
-	if p.worker.aspectID == "" || aspect != p.worker.aspectID {
-		return &mgmtdriver.Invalid{Attribute: attribute, Detail: fmt.Sprintf(
-			"only the workers of a Kubernetes cluster can be scaled, and they are not of the aspect %q", aspect)}
-	}
-	return nil
-}
-
-// checkLevels refuses everything but levels of the workers' aspect: an instantiation level has masters, too.
-func checkLevels(call *mgmtdriver.Call, p *params) error {
-	var request struct {
-		InstantiationLevelID string
-		ScaleInfo            []struct{ AspectID string }
-	}
-	if err := json.Unmarshal(call.Operation.Request, &request); err != nil {
-		return &mgmtdriver.Invalid{Detail: err.Error()}
-	}
-	if request.InstantiationLevelID != "" {
-		return &mgmtdriver.Invalid{Attribute: "/instantiationLevelId",
-			Detail: "a Kubernetes cluster is scaled by the aspect of its workers: give scaleInfo with that aspect alone"}
-	}
-	for i, info := range request.ScaleInfo {
-		if err := checkAspect(fmt.Sprintf("/scaleInfo/%d/aspectId", i), info.AspectID, p); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
 // checkHeal refuses to heal all masters one by one: the cluster would be lost. When a request arrives, masters that are of no aspect are not
 // known yet.
 func checkHeal(call *mgmtdriver.Call, p *params) error {
@@ -248,7 +209,7 @@ func checkHeal(call *mgmtdriver.Call, p *params) error {
 	}
 	all, healed := masters(call.Before), masters(call.Removed)
 	switch {
-	case healed == 0 || healed < all || namesNone(call):
+	case healed == 0 || healed < all || kube.HealsAll(call):
 		return nil
 	case all == 1:
 		return &mgmtdriver.Invalid{Attribute: "/vnfcInstanceId",
@@ -256,14 +217,4 @@ func checkHeal(call *mgmtdriver.Call, p *params) error {
 	}
 	return &mgmtdriver.Invalid{Attribute: "/vnfcInstanceId",
 		Detail: "one master at least has to stay, since it holds the cluster: heal fewer masters, or the whole VNF, without vnfcInstanceId"}
-}
-
-// namesNone reports whether a request to heal names no VNFC, so that all of the VNF is meant.
-func namesNone(call *mgmtdriver.Call) bool {
-	var request struct{ VnfcInstanceID any }
-	if json.Unmarshal(call.Operation.Request, &request) != nil {
-		return false
-	}
-	list, isList := request.VnfcInstanceID.([]any)
-	return request.VnfcInstanceID == nil || request.VnfcInstanceID == "" || isList && len(list) == 0
 }

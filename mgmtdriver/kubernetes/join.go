@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"vnfm/mgmtdriver"
+	"vnfm/mgmtdriver/kube"
 	"vnfm/mgmtdriver/ssh"
 )
 
@@ -81,8 +82,8 @@ func (s *site) giveNames(ctx context.Context) (mgmtdriver.Result, error) {
 // names are those of the nodes of the cluster by their addresses, also those that VNFCs have and the cluster does not know.
 func (c *control) names(nodes []*node) map[netip.Addr]string {
 	found := map[netip.Addr]string{}
-	for i := range c.nodes {
-		found[c.nodes[i].ip()] = c.nodes[i].Metadata.Name
+	for i := range c.Nodes {
+		found[c.Nodes[i].IP()] = c.Nodes[i].Metadata.Name
 	}
 	for _, n := range nodes {
 		if known := c.find(n); known != nil {
@@ -243,15 +244,15 @@ func (s *site) afresh(ctx context.Context, c *control, n *node, host *ssh.Host) 
 	if err != nil && !errors.As(err, &exit) {
 		return false, err
 	}
-	var known *kubeNode
+	var known *kube.Node
 	if c != nil {
 		known = c.find(n)
 	}
-	if began && known != nil && known.ready() {
+	if began && known != nil && known.Ready() {
 		return true, nil
 	}
 	if known != nil && c.node != n {
-		if err := c.kubectl(ctx, "delete", "node", known.Metadata.Name, "--ignore-not-found"); err != nil {
+		if err := c.Run(ctx, "delete", "node", known.Metadata.Name, "--ignore-not-found"); err != nil {
 			return false, err
 		}
 	}

@@ -36,7 +36,7 @@ func (s *site) label(ctx context.Context) (mgmtdriver.Result, error) {
 		return mgmtdriver.Result{}, err
 	}
 	err = s.each(ctx, apart, func(ctx context.Context, n *node, _ *ssh.Host) error {
-		err := c.kubectl(ctx, append([]string{"label", "node", n.name, "--overwrite"}, labels[n]...)...)
+		err := c.Run(ctx, append([]string{"label", "node", n.name, "--overwrite"}, labels[n]...)...)
 		return err
 	})
 	return mgmtdriver.Done(nil), err

@@ -2,15 +2,12 @@ package kubernetes
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
-	"fmt"
 	"net/http"
 	"slices"
-	"strings"
-	"time"
 
 	"vnfm/mgmtdriver"
+	"vnfm/mgmtdriver/kube"
 	"vnfm/mgmtdriver/ssh"
 )
 
@@ -49,7 +46,7 @@ func (s *site) assess(ctx context.Context) (mgmtdriver.Result, error) {
 // may leave.
 func (c *control) goingMasters(going []*node) []*node {
 	rank := func(n *node) int {
-		if known := c.find(n); known != nil && known.ready() {
+		if known := c.find(n); known != nil && known.Ready() {
 			return 1
 		}
 		return 0
@@ -59,17 +56,7 @@ func (c *control) goingMasters(going []*node) []*node {
 	return masters
 }
 
-// draining is what the step that drains keeps.
-type draining struct {
-	Since   time.Time       `json:"since"`
-	Drained map[string]bool `json:"drained,omitempty"` // by name
-}
-
-// drainCall bounds one attempt to drain a node.
-const drainCall = 20 * time.Second
-
-// drain lets the pods leave the workers that go. What does not leave in time is left to its fate: a node that is dead never lets go of
-// its pods.
+// drain lets the pods leave the workers that go.
 func (s *site) drain(ctx context.Context) (mgmtdriver.Result, error) {
 	going := filter(s.removed, func(n *node) bool { return !n.master && n.name != "" })
 	if s.whole() || len(going) == 0 {
@@ -79,48 +66,11 @@ func (s *site) drain(ctx context.Context) (mgmtdriver.Result, error) {
 	if err != nil {
 		return mgmtdriver.Result{}, err
 	}
-	var state draining
-	if json.Unmarshal(s.call.State, &state) != nil || state.Drained == nil {
-		state = draining{Since: time.Now(), Drained: map[string]bool{}}
+	drain := kube.Drain{Time: s.driver.config.DrainTime, Together: s.driver.config.Together}
+	for _, n := range going {
+		drain.Nodes = append(drain.Nodes, n.name)
 	}
-	// First of all, so that no pod moves to a node that goes as well.
-	if present := filter(going, func(n *node) bool { return c.find(n) != nil }); len(present) > 0 {
-		cordon := []string{"cordon"}
-		for _, n := range present {
-			cordon = append(cordon, n.name)
-		}
-		if err := c.kubectl(ctx, cordon...); err != nil {
-			return mgmtdriver.Result{}, err
-		}
-	}
-	drained := make([]bool, len(going))
-	// However many go, the step returns within a minute; it comes to the others when it is called again.
-	trying, enough := context.WithTimeout(ctx, 2*drainCall)
-	defer enough()
-	_ = s.each(trying, going, func(ctx context.Context, n *node, _ *ssh.Host) error {
-		known := c.find(n)
-		if known == nil || !known.ready() || state.Drained[n.name] {
-			drained[slices.Index(going, n)] = true // or as good as
-			return nil
-		}
-		err := c.kubectl(ctx, "drain", n.name, "--ignore-daemonsets", "--delete-emptydir-data", "--force", "--timeout="+drainCall.String())
-		drained[slices.Index(going, n)] = err == nil
-		return nil
-	})
-	var left []string
-	for i, n := range going {
-		state.Drained[n.name] = drained[i]
-		if !drained[i] {
-			left = append(left, n.name)
-		}
-	}
-	if len(left) > 0 && time.Since(state.Since) < s.driver.config.DrainTime {
-		return mgmtdriver.Wait("pods have yet to leave " + strings.Join(left, ", ")).With(state), nil
-	}
-	if len(left) > 0 {
-		s.call.Log.Warn("pods have not left nodes that go", "nodes", left)
-	}
-	return mgmtdriver.Done(nil), nil
+	return c.Drain(ctx, s.call, drain)
 }
 
 // remove takes the nodes that go out of the cluster, masters one by one: etcd must not lose its majority.
@@ -149,18 +99,10 @@ func (s *site) remove(ctx context.Context) (mgmtdriver.Result, error) {
 	return mgmtdriver.Done(nil), errors.Join(errs...)
 }
 
-// forget removes a node and what still runs on it, as far as the cluster knows.
+// forget removes a node from the cluster, if it has ever been one.
 func (c *control) forget(ctx context.Context, n *node) error {
 	if n.name == "" {
 		return nil
 	}
-	// Pods of a node that is dead are terminating for ever, and what replaces them may wait for that.
-	err := c.kubectl(ctx, "delete", "pods", "--all-namespaces", "--field-selector", "spec.nodeName="+n.name, "--force", "--grace-period=0", "--wait=false")
-	if err != nil {
-		return fmt.Errorf("remove pods of %s: %w", n.name, err)
-	}
-	if err = c.kubectl(ctx, "delete", "node", n.name, "--ignore-not-found"); err != nil {
-		return fmt.Errorf("remove node %s: %w", n.name, err)
-	}
-	return nil
+	return c.Forget(ctx, n.name)
 }

@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"vnfm/mgmtdriver"
+	"vnfm/mgmtdriver/kube"
 )
 
 // node is a VNFC as a node of the cluster.
@@ -180,23 +181,12 @@ func filter(nodes []*node, keep func(*node) bool) []*node {
 	return kept
 }
 
-// role is the first part of the name of a node.
-func (n *node) role() string {
-	if n.master {
-		return "master"
-	}
-	return "worker"
-}
-
 // names are those that a node may be given, the one that people expect first.
 func (n *node) names() []string {
-	if !n.ip.Is4() {
-		b := n.ip.As16()
-		return []string{fmt.Sprintf("%s-%x", n.role(), b[14:]), fmt.Sprintf("%s-%x", n.role(), b[8:])}
+	if n.master {
+		return kube.Names(kube.Master, n.ip)
 	}
-	b := n.ip.As4()
-	return []string{fmt.Sprintf("%s%d", n.role(), b[3]), fmt.Sprintf("%s%d-%d", n.role(), b[2], b[3]),
-		fmt.Sprintf("%s%d-%d-%d-%d", n.role(), b[0], b[1], b[2], b[3])}
+	return kube.Names(kube.Worker, n.ip)
 }
 
 // name gives every node its name. present are the nodes of the cluster by address: their names stay. Two nodes of a large network

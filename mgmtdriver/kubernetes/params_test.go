@@ -3,8 +3,6 @@ package kubernetes_test
 import (
 	"encoding/json"
 	"errors"
-	"io/fs"
-	"os"
 	"strings"
 	"testing"
 
@@ -168,18 +166,5 @@ func TestLaterRequestsAreChecked(t *testing.T) {
 			call.Operation.AdditionalParams = row.additional
 			expectInvalid(t, b.driver.Check(t.Context(), call), row.attribute, row.says)
 		})
-	}
-}
-
-// The driver brings the account of the administrator for packages that do not.
-func TestManifestOfTheSampleIsThatOfTheDriver(t *testing.T) {
-	t.Parallel()
-	sample, err := fs.ReadFile(samples.Kubernetes(), "Scripts/create_admin_token.yaml")
-	if err != nil {
-		t.Fatal(err)
-	}
-	own, err := os.ReadFile("create_admin_token.yaml")
-	if err != nil || string(sample) != string(own) {
-		t.Errorf("they differ, %v", err)
 	}
 }

@@ -237,6 +237,19 @@ func described(info *InstantiatedVnfInfo) []mgmtdriver.Vnfc {
 	return found
 }
 
+// portNames are those that the ports and floating IP addresses of a flavour may have.
+func portNames(ctx context.Context, flavour *vnfpkg.Flavour, files *packageFiles) ([]string, error) {
+	csar, err := files.open(ctx)
+	if err != nil {
+		return nil, err
+	}
+	names, err := csar.TemplateResources(flavour.ID, typePort, typeFloatingIP)
+	for _, cp := range flavour.Cps {
+		names = append(names, cp.Name)
+	}
+	return names, err
+}
+
 // Types of resources that are read for drivers alone.
 const (
 	typeFloatingIP  = "OS::Neutron::FloatingIP"

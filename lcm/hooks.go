@@ -253,6 +253,9 @@ func (h *hooks) checkVisit(ctx context.Context, run *Run, v visit) error {
 	files := &packageFiles{source: h.packages, id: run.Instance.VnfPkgID}
 	defer files.close()
 	call.Package = files
+	if call.PortNames, err = portNames(ctx, v.flavour, files); err != nil {
+		return err
+	}
 	return checkError(v.driver(), driver.Check(ctx, call))
 }
 

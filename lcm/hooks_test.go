@@ -318,7 +318,7 @@ func TestTroubleOfADriverMayPass(t *testing.T) {
 
 func TestDriversCheckRequests(t *testing.T) {
 	t.Parallel()
-	b, _, instance := setupHooked(t)
+	b, driver, instance := setupHooked(t)
 	var request map[string]any
 	if err := json.Unmarshal(b.request(), &request); err != nil {
 		t.Fatal(err)
@@ -331,6 +331,10 @@ func TestDriversCheckRequests(t *testing.T) {
 	var invalid *lcm.InvalidRequest
 	if _, err := b.manager.Instantiate(t.Context(), instance.ID, body); !errors.As(err, &invalid) || invalid.Attribute != "/additionalParams/size" {
 		t.Errorf("instantiate: %v", err)
+	}
+	cps := []string{"controller_CP1", "controller_CP2", "worker_CP1", "worker_CP2"}
+	if diff := cmp.Diff(slices.Concat(cps, cps), driver.ports); diff != "" {
+		t.Errorf("names of ports (-want +got):\n%s", diff)
 	}
 	b.instantiate(instance)
 	for name, start := range map[string]operate{

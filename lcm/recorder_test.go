@@ -28,6 +28,7 @@ type recorder struct {
 	faults   map[string]error                    // by hook: what it fails with, once
 	stubborn bool                                // it fails every time
 	faulty   []string                            // what is wrong with the calls
+	ports    []string                            // names of ports that the last check was told of
 }
 
 func newRecorder() *recorder {
@@ -35,6 +36,9 @@ func newRecorder() *recorder {
 }
 
 func (r *recorder) Check(_ context.Context, call *mgmtdriver.Call) error {
+	r.mu.Lock()
+	r.ports = call.PortNames
+	r.mu.Unlock()
 	if call.Operation.AdditionalParams["size"] == "wrong" {
 		return &mgmtdriver.Invalid{Attribute: "/additionalParams/size", Detail: "must be right"}
 	}

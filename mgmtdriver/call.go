@@ -25,6 +25,9 @@ type Call struct {
 	// Ports are those that belong to no VNFC, such as a virtual IP address.
 	Ports []Port
 	Vdus  []Vdu // of the flavour
+	// PortNames are, in [Driver.Check], all names that a [Port] may come to have: the connection points of the VNFD, and the ports and
+	// floating IP addresses of the Heat templates.
+	PortNames []string
 
 	Package  Package
 	HostKeys HostKeys // nil in [Driver.Check], which asks no VM

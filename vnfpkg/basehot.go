@@ -3,7 +3,9 @@ package vnfpkg
 import (
 	"errors"
 	"fmt"
+	"maps"
 	"path"
+	"slices"
 	"strings"
 )
 
@@ -52,4 +54,32 @@ func (c *CSAR) BaseHOT(flavourID string) (*BaseHOT, error) {
 		return nil, fmt.Errorf("flavour %s: %w", strings.TrimSpace(flavourID), ErrNoBaseHOT)
 	}
 	return hot, nil
+}
+
+// TemplateResources returns the names of the resources of some types, such as OS::Neutron::Port, in the Heat templates of a flavour, sorted;
+// none if it has no templates.
+func (c *CSAR) TemplateResources(flavourID string, types ...string) ([]string, error) {
+	hot, err := c.BaseHOT(flavourID)
+	if errors.Is(err, ErrNoBaseHOT) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	budget := &yamlBudget{nodes: c.limits.DocumentNodes, depth: c.limits.DocumentDepth}
+	found := map[string]bool{}
+	add := func(name string, data []byte) error {
+		parsed, err := parseYAML(name, data, budget)
+		for _, resource := range parsed.at("resources").fields() {
+			if slices.Contains(types, resource.at("type").text()) {
+				found[resource.name] = true
+			}
+		}
+		return err
+	}
+	err = add(hot.TopName, hot.Top)
+	for name, data := range hot.Files {
+		err = errors.Join(err, add(name, data))
+	}
+	return slices.Sorted(maps.Keys(found)), err
 }

@@ -32,6 +32,19 @@ func TestBaseHOT(t *testing.T) {
 	}
 }
 
+func TestResourcesOfTemplates(t *testing.T) {
+	t.Parallel()
+	files := tree(t, "kubernetes")
+	files["BaseHOT/simple/nested/odd.yaml"] = &fstest.MapFile{Data: []byte("heat_template_version: 2013-05-23\nresources:\n  fip: {type: OS::Neutron::FloatingIP}\n  odd: 7\n")}
+	csar := open(t, archive(t, files))
+	for flavour, want := range map[string][]string{"simple": {"fip", "masterNode_CP1", "workerNode_CP2"}, "none": nil} {
+		got, err := csar.TemplateResources(flavour, "OS::Neutron::Port", "OS::Neutron::FloatingIP")
+		if err != nil || !slices.Equal(got, want) {
+			t.Errorf("flavour %s: %q, %v", flavour, got, err)
+		}
+	}
+}
+
 func TestBaseHOTRefusesAmbiguity(t *testing.T) {
 	t.Parallel()
 	files := tree(t, "kubernetes")

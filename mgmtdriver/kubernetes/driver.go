@@ -3,7 +3,6 @@ package kubernetes
 import (
 	"cmp"
 	"context"
-	"errors"
 	"fmt"
 	"net/netip"
 	"slices"
@@ -158,7 +157,7 @@ func (d *Driver) Check(ctx context.Context, call *mgmtdriver.Call) error {
 	}
 	switch call.Hook {
 	case mgmtdriver.InstantiateEnd:
-		return errors.Join(checkFiles(ctx, call, p), checkName(ctx, call, p))
+		return cmp.Or(checkNames(call, p), checkFiles(ctx, call, p), checkName(ctx, call, p))
 	case mgmtdriver.ScaleStart, mgmtdriver.ScaleEnd, mgmtdriver.ScaleToLevelStart, mgmtdriver.ScaleToLevelEnd:
 		return kube.CheckScale(call, p.worker.aspectID)
 	case mgmtdriver.HealStart, mgmtdriver.HealEnd:
@@ -168,6 +167,30 @@ func (d *Driver) Check(ctx context.Context, call *mgmtdriver.Call) error {
 	default:
 		return nil
 	}
+}
+
+// checkNames refuses aspects and ports that the package does not have.
+func checkNames(call *mgmtdriver.Call, p *params) error {
+	for _, g := range []struct {
+		name string
+		*group
+	}{{"master_node", &p.master.group}, {"worker_node", &p.worker}} {
+		at := pointer + "/" + g.name
+		if g.aspectID != "" {
+			if err := call.CheckAspect(at+"/aspect_id", g.aspectID); err != nil {
+				return err
+			}
+		}
+		if err := cmp.Or(call.CheckPort(at+"/ssh_cp_name", g.sshCpName), call.CheckPort(at+"/nic_cp_name", g.nicCpName)); err != nil {
+			return err
+		}
+	}
+	if fip := p.master.clusterFipName; fip != "" {
+		if err := call.CheckPort(pointer+"/master_node/cluster_fip_name", fip); err != nil {
+			return err
+		}
+	}
+	return call.CheckPort(pointer+"/master_node/cluster_cp_name", p.master.clusterCpName)
 }
 
 // checkFiles refuses paths that the package does not have.

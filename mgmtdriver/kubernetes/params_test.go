@@ -32,6 +32,12 @@ const guide = `{
 	]
 }`
 
+// What the sample package says of the flavour complex.
+var (
+	vdus      = []mgmtdriver.Vdu{{ID: "masterNode", AspectID: "master_instance"}, {ID: "workerNode", AspectID: "worker_instance"}}
+	portNames = []string{"masterNode_CP1", "vip_CP", "workerNode_CP2"}
+)
+
 func TestRequestsAreChecked(t *testing.T) {
 	t.Parallel()
 	set := func(path string, value any) func(map[string]any) {
@@ -89,6 +95,12 @@ func TestRequestsAreChecked(t *testing.T) {
 			"/private_registry_connection_info/1/certificate_path", "no file"},
 		{"hosts without an address", set("private_registry_connection_info/hosts_string", "a b"), "/private_registry_connection_info/1/hosts_string", "IP address"},
 		{"a name that another VIM has", set("vim_name", "taken"), "/vim_name", "already"},
+		{"an aspect that the VNFD does not have", set("worker_node/aspect_id", "workers"), "/worker_node/aspect_id", "there are master_instance, worker_instance"},
+		{"a port to log in by that the package does not have", set("master_node/ssh_cp_name", "masterNode_FIP"), "/master_node/ssh_cp_name",
+			"there are masterNode_CP1, vip_CP, workerNode_CP2"},
+		{"a port of the network that the package does not have", set("worker_node/nic_cp_name", "CP2"), "/worker_node/nic_cp_name", `"CP2"`},
+		{"a port of the cluster that the package does not have", set("master_node/cluster_cp_name", "vip"), "/master_node/cluster_cp_name", `"vip"`},
+		{"a floating IP that the package does not have", set("master_node/cluster_fip_name", "vip_FIP"), "/master_node/cluster_fip_name", `"vip_FIP"`},
 		{"persistent volumes", set("storage_server", map[string]any{}), "/storage_server", "not supported"},
 	} {
 		t.Run(row.name, func(t *testing.T) {
@@ -99,7 +111,7 @@ func TestRequestsAreChecked(t *testing.T) {
 			}
 			row.change(parameter)
 			driver := kubernetes.New(nil, kubernetes.Config{})
-			err := driver.Check(t.Context(), &mgmtdriver.Call{Hook: mgmtdriver.InstantiateEnd, Package: files{samples.Kubernetes()},
+			err := driver.Check(t.Context(), &mgmtdriver.Call{Hook: mgmtdriver.InstantiateEnd, Package: files{samples.Kubernetes()}, Vdus: vdus, PortNames: portNames,
 				Operation: mgmtdriver.Operation{Type: "INSTANTIATE"}, Vims: &vims{names: []string{"taken"}},
 				Instance: mgmtdriver.Instance{AdditionalParams: map[string]any{kubernetes.Parameter: parameter}}})
 			expectInvalid(t, err, row.attribute, row.says)

@@ -365,6 +365,18 @@ type OperateVnfRequest struct {
 // OperateVnfRequestStopType With STOPPED only; FORCEFUL if absent.
 type OperateVnfRequestStopType string
 
+// OperationProgress What an operation is doing. An addition of this server to SOL003; absent when nothing is being done.
+type OperationProgress struct {
+	// Detail What the step waits for, for people; some seconds old.
+	Detail string `json:"detail,omitempty,omitzero"`
+
+	// Since When the step was begun.
+	Since time.Time `json:"since"`
+
+	// Step The step that is under way, such as await_stack, or instantiate_end/workers of a management driver.
+	Step string `json:"step"`
+}
+
 // ResourceChanges What an operation did to the resources (SOL003 5.5.2.13).
 type ResourceChanges = any
 
@@ -596,6 +608,9 @@ type VnfLcmOpOcc struct {
 
 	// OperationState The state of an operation occurrence (SOL003 5.6.2.2).
 	OperationState LcmOperationStateType `json:"operationState"`
+
+	// Progress What an operation is doing. An addition of this server to SOL003; absent when nothing is being done.
+	Progress OperationProgress `json:"progress,omitempty,omitzero"`
 
 	// ResourceChanges What an operation did to the resources (SOL003 5.5.2.13).
 	ResourceChanges  ResourceChanges `json:"resourceChanges,omitempty,omitzero"`

@@ -188,7 +188,7 @@ func (a *attempt) perform(ctx context.Context, record *StepRecord, act action) (
 				return Result{}, nil, err
 			}
 			a.log.Warn("step waits for its peer", "step", record.Name, "error", err)
-			record.Detail = err.Error()
+			a.tell(record, err.Error())
 		} else {
 			if err := a.waits(ctx, record, result); err != nil {
 				return Result{}, nil, err
@@ -202,6 +202,12 @@ func (a *attempt) perform(ctx context.Context, record *StepRecord, act action) (
 			return a.interrupted(ctx)
 		}
 	}
+}
+
+// tell notes what a step waits for. It is stored when the lease is renewed, or with what else there is to store.
+func (a *attempt) tell(record *StepRecord, detail string) {
+	record.Detail = detail
+	a.run.waitsFor.Store(&Waiting{Step: record.Name, Detail: detail})
 }
 
 // interrupted tells what follows when the work was stopped from outside: nothing if the operation has a new owner, its end if a client

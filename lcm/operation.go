@@ -42,6 +42,14 @@ type Operation struct {
 	ChangedInfo            map[string]any       // what MODIFY_INFO has changed, VnfInfoModifications; secrets masked
 	ChangedExtConnectivity []ExtVirtualLinkInfo // the external links that CHANGE_EXT_CONN has changed
 	Steps                  []StepRecord         // in order; read with a single operation only
+	Progress               *Progress            // nil if nothing is being done
+}
+
+// Progress is what an operation that is under way is doing. What it waits for is some seconds old.
+type Progress struct {
+	Step   string    `json:"step"`
+	Since  time.Time `json:"since"`  // when the step was begun
+	Detail string    `json:"detail"` // what the step waits for, for people
 }
 
 // CanRollBack reports whether what the operation has done can be undone: what was removed cannot be brought back.

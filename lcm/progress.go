@@ -36,7 +36,7 @@ func (a *attempt) waits(ctx context.Context, record *StepRecord, result Result) 
 		}
 		p.State = state
 	}
-	record.Detail = result.detail
+	a.tell(record, result.detail)
 	changed := !bytes.Equal(p.State, progressOf(record).State)
 	p.keep(record)
 	if !changed {

@@ -49,9 +49,16 @@ type Run struct {
 
 	cancel          atomic.Pointer[CancelMode] // nil: no cancellation was asked for
 	stepBegan       time.Time                  // when the current step was first called since the operation entered its state
+	waitsFor        atomic.Pointer[Waiting]    // what the current step waits for; nil: nothing yet
 	stepState       json.RawMessage            // what the former call of the current step has kept
 	instanceChanged bool                       // whether the step has changed Instance
 }
+
+// Waiting is a step that waits, and what for.
+type Waiting struct{ Step, Detail string }
+
+// Waiting tells what the run waits for, nil if for nothing. It may be called at any time.
+func (r *Run) Waiting() *Waiting { return r.waitsFor.Load() }
 
 // Output reads what the step of that name has stored into the value that into points at.
 func (r *Run) Output(step string, into any) error {

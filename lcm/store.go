@@ -53,7 +53,8 @@ type RunStore interface {
 	// AcquireRun makes the caller the only one who may write the operation for as long as the lease lasts and until a newer run
 	// begins. [ErrNothingToDo] if the operation is not in a transient state or somebody else's lease has not run out.
 	AcquireRun(ctx context.Context, operationID uuid.UUID, lease time.Duration) (*Run, error)
-	// RenewRun extends the lease, counted from now. It and CommitRun tell the run of a cancellation with [Run.HearCancel].
+	// RenewRun extends the lease, counted from now, and stores what the run waits for. It and CommitRun tell the run of a cancellation
+	// with [Run.HearCancel].
 	RenewRun(ctx context.Context, run *Run, lease time.Duration) error
 	// CommitRun writes what the run has changed, in one transaction.
 	CommitRun(ctx context.Context, run *Run, commit Commit) error

@@ -9,7 +9,8 @@ import (
 )
 
 // TestDataTypesAreThoseOfTheStandard compares the documents, which requests and answers are checked against, with the attributes of SOL003:
-// ! is behind the mandatory ones, - before optional ones that there is nothing for, which docs/conformance.md lists.
+// ! is behind the mandatory ones, - before optional ones that there is nothing for, and + before those that the standard does not have;
+// docs/conformance.md lists both.
 func TestDataTypesAreThoseOfTheStandard(t *testing.T) {
 	t.Parallel()
 	for _, row := range []struct{ document, name, attributes string }{
@@ -61,7 +62,7 @@ func TestDataTypesAreThoseOfTheStandard(t *testing.T) {
 		{"vnflcm", "ExtLinkPortData", "id! resourceHandle!"},
 		{"vnflcm", "ExtManagedVirtualLinkData", "id! virtualLinkDescId vnfVirtualLinkDescId vimConnectionId resourceProviderId resourceId!"},
 		{"vnflcm", "VnfLcmOpOcc", "id! operationState! stateEnteredTime! startTime! vnfInstanceId! grantId operation! isAutomaticInvocation! operationParams " +
-			"isCancelPending! cancelMode error resourceChanges changedInfo changedExtConnectivity _links!"},
+			"isCancelPending! cancelMode error resourceChanges changedInfo changedExtConnectivity +progress _links!"},
 		{"vnflcm", "VnfLcmOpOccLinks", "self! vnfInstance! grant cancel retry rollback fail"},
 		{"vnflcm", "ResourceChanges", "affectedVnfcs affectedVirtualLinks affectedVirtualStorages"},
 		{"vnflcm", "AffectedVnfc", "id! vduId! changeType! computeResource! metadata affectedVnfcCpIds addedStorageResourceIds removedStorageResourceIds"},
@@ -100,7 +101,7 @@ func TestDataTypesAreThoseOfTheStandard(t *testing.T) {
 			}
 			var mandatory []string
 			for attribute := range strings.FieldsSeq(row.attributes) {
-				name, without := strings.CutPrefix(attribute, "-")
+				name, without := strings.CutPrefix(strings.TrimPrefix(attribute, "+"), "-")
 				name, must := strings.CutSuffix(name, "!")
 				if must {
 					mandatory = append(mandatory, name)

@@ -52,6 +52,9 @@ func vnfLcmOpOcc(operation *lcm.Operation) api.VnfLcmOpOcc {
 	if operation.ChangedExtConnectivity != nil {
 		shown.ChangedExtConnectivity = operation.ChangedExtConnectivity
 	}
+	if p := operation.Progress; p != nil {
+		shown.Progress = api.OperationProgress{Step: p.Step, Since: p.Since.UTC(), Detail: p.Detail}
+	}
 	if operation.State.Transient() {
 		shown.UnderscoreLinks.Cancel = api.Link{Href: self + "/cancel"}
 	}

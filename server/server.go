@@ -120,7 +120,7 @@ func New(config Config) (*Server, error) {
 	s.instances = validator.collectionOf("/vnflcm/v1/vnf_instances",
 		[]string{"vnfConfigurableProperties", "vimConnectionInfo", "instantiatedVnfInfo", "metadata", "extensions"})
 	s.operations = validator.collectionOf("/vnflcm/v1/vnf_lcm_op_occs",
-		[]string{"operationParams", "error", "resourceChanges", "changedInfo", "changedExtConnectivity"})
+		[]string{"operationParams", "error", "resourceChanges", "changedInfo", "changedExtConnectivity", "progress"})
 	s.packages = validator.collectionOf("/vnfpkgm/v1/vnf_packages",
 		[]string{"softwareImages", "additionalArtifacts", "userDefinedData"})
 	s.lcmSubscriptions = validator.collectionOf("/vnflcm/v1/subscriptions", nil)

@@ -32,6 +32,7 @@ type operationRow struct {
 	ResourceChanges        []byte
 	ChangedInfo            []byte
 	ChangedExtConnectivity []byte
+	Progress               []byte
 }
 
 func (r *operationRow) operation() (*lcm.Operation, error) {
@@ -53,7 +54,8 @@ func (r *operationRow) operation() (*lcm.Operation, error) {
 		operation.GrantID, operation.GrantURI = *r.GrantID, *r.GrantURI
 	}
 	err := errors.Join(read(r.Error, &operation.Error), read(r.ResourceChanges, &operation.ResourceChanges),
-		read(r.ChangedInfo, &operation.ChangedInfo), read(r.ChangedExtConnectivity, &operation.ChangedExtConnectivity))
+		read(r.ChangedInfo, &operation.ChangedInfo), read(r.ChangedExtConnectivity, &operation.ChangedExtConnectivity),
+		read(r.Progress, &operation.Progress))
 	if err != nil {
 		return nil, fmt.Errorf("read operation %s: %w", r.ID, err)
 	}
@@ -117,9 +119,16 @@ func outputPlace(id uuid.UUID, step string) string {
 }
 func deploymentPlace(id uuid.UUID) string { return "vnf_instances/deployment/" + id.String() }
 
+// progressExpression is what an operation is doing: the step that runs.
+const progressExpression = `(
+	SELECT jsonb_build_object('step', step.name, 'since', step.started_at, 'detail', step.detail)
+	FROM vnf_lcm_op_steps step
+	WHERE step.op_id = vnf_lcm_op_occs.id AND step.state = 'RUNNING' AND vnf_lcm_op_occs.state IN ('STARTING', 'PROCESSING', 'ROLLING_BACK')
+	ORDER BY step.position DESC LIMIT 1)`
+
 const selectOperation = `
 	SELECT id, project_id, created_at, state, state_entered_at, vnf_instance_id, type, grant_id, grant_uri, is_automatic_invocation,
-		cancel_mode, params, error, resource_changes, changed_info, changed_ext_connectivity
+		cancel_mode, params, error, resource_changes, changed_info, changed_ext_connectivity, ` + progressExpression + ` AS progress
 	FROM vnf_lcm_op_occs WHERE id = @id`
 
 // Operation implements [lcm.OperationStore].
@@ -197,7 +206,8 @@ func (s *Store) Operations(ctx context.Context, asked lcm.Page) ([]*lcm.Operatio
 			cancel_mode,
 			CASE WHEN @whole THEN params END AS params, CASE WHEN @whole THEN error END AS error,
 			CASE WHEN @whole THEN resource_changes END AS resource_changes, CASE WHEN @whole THEN changed_info END AS changed_info,
-			CASE WHEN @whole THEN changed_ext_connectivity END AS changed_ext_connectivity
+			CASE WHEN @whole THEN changed_ext_connectivity END AS changed_ext_connectivity,
+			CASE WHEN @whole THEN ` + progressExpression + ` END AS progress
 		FROM vnf_lcm_op_occs WHERE (created_at, id) > (@after, @id)` + where + scope(ctx, "project_id", args) + `
 		ORDER BY created_at, id LIMIT @limit`
 	return page(ctx, s.pool, asked.Limit, query, args, (*operationRow).operation)
@@ -220,6 +230,7 @@ var operationAttributes = attributes{
 	"resourceChanges":        {expression: "resource_changes", kind: documentColumn},
 	"changedInfo":            {expression: "changed_info", kind: documentColumn},
 	"changedExtConnectivity": {expression: "changed_ext_connectivity", kind: documentColumn},
+	"progress":               {expression: progressExpression, kind: documentColumn},
 }
 
 // stepRow is a row of vnf_lcm_op_steps.

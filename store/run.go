@@ -1,6 +1,7 @@
 package store
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -71,9 +72,19 @@ func (s *Store) readRun(ctx context.Context, tx pgx.Tx, operationID uuid.UUID, r
 
 // RenewRun implements [lcm.RunStore].
 func (s *Store) RenewRun(ctx context.Context, run *lcm.Run, lease time.Duration) error {
-	const renew = `UPDATE vnf_lcm_op_occs SET lease_until = now() + @lease WHERE id = @id AND run = @run AND held
-		RETURNING coalesce(cancel_mode, '')`
-	err := fenced(ctx, s.pool, run, renew, pgx.NamedArgs{"id": run.Operation.ID, "run": run.Number, "lease": lease})
+	const renew = `
+		WITH renewed AS (
+			UPDATE vnf_lcm_op_occs SET lease_until = now() + @lease WHERE id = @id AND run = @run AND held
+			RETURNING coalesce(cancel_mode, '') AS cancel
+		), told AS (
+			UPDATE vnf_lcm_op_steps SET detail = @detail
+			WHERE op_id = @id AND name = @step AND state = 'RUNNING' AND detail <> @detail AND EXISTS (SELECT FROM renewed)
+		)
+		SELECT cancel FROM renewed`
+	waiting := cmp.Or(run.Waiting(), &lcm.Waiting{})
+	err := fenced(ctx, s.pool, run, renew, pgx.NamedArgs{
+		"id": run.Operation.ID, "run": run.Number, "lease": lease, "step": waiting.Step, "detail": waiting.Detail,
+	})
 	if err != nil && !errors.Is(err, lcm.ErrSuperseded) {
 		return fmt.Errorf("renew run of operation %s: %w", run.Operation.ID, err)
 	}

@@ -75,7 +75,7 @@ func statements(t *testing.T) map[string]string {
 			if general, ok := declaration.(*ast.GenDecl); ok && general.Tok == token.CONST {
 				for _, spec := range general.Specs {
 					if value := spec.(*ast.ValueSpec); len(value.Values) == 1 {
-						constants[value.Names[0].Name], _ = text(value.Values[0], nil)
+						constants[value.Names[0].Name], _ = text(value.Values[0], constants) // of constants before it
 					}
 				}
 			}

@@ -38,6 +38,7 @@ type bed struct {
 	log     *journal
 	pause   time.Duration // between two calls of a step
 	ports   []mgmtdriver.Port
+	machine sshtest.Options // what is not said otherwise of all machines
 
 	vnfcs         []mgmtdriver.Vnfc
 	before        []mgmtdriver.Vnfc
@@ -157,7 +158,12 @@ func (b *bed) boot(vnfc *mgmtdriver.Vnfc) {
 	b.t.Helper()
 	last := lastOf(vnfc)
 	b.kill(last)
-	vm, err := sshtest.New(b.t.Context(), sshtest.Options{Addr: b.address(last), User: "ubuntu", Password: secret, Handler: b.world.Boot(b.address(last))})
+	options := b.machine
+	options.Addr, options.User, options.Handler = b.address(last), "ubuntu", b.world.Boot(b.address(last))
+	if options.AuthorizedKeys == nil {
+		options.Password = secret
+	}
+	vm, err := sshtest.New(b.t.Context(), options)
 	if err != nil {
 		b.t.Fatal(err)
 	}

@@ -129,8 +129,7 @@ func (s *site) host(n *node) *ssh.Host {
 	if n.master {
 		group = &s.master.group
 	}
-	target := ssh.VnfcTarget(cmp.Or(n.name, n.names()[0]), n.vnfc, n.ssh, group.username, group.password)
-	target.Address = netip.AddrPortFrom(n.ssh, s.driver.config.SSHPort)
+	target := group.login.Target(cmp.Or(n.name, n.names()[0]), n.vnfc, netip.AddrPortFrom(n.ssh, s.driver.config.SSHPort))
 	return s.driver.pool.Host(s.call, target, s.secrets)
 }
 

@@ -1,17 +1,23 @@
 package kubernetes_test
 
 import (
+	"crypto/ed25519"
+	"crypto/rand"
 	"encoding/json"
+	"encoding/pem"
 	"net/netip"
 	"strings"
 	"testing"
 	"testing/fstest"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
+	gossh "golang.org/x/crypto/ssh"
 
 	"vnfm/mgmtdriver"
 	"vnfm/mgmtdriver/kubernetes"
 	"vnfm/mgmtdriver/kubernetes/kubetest"
+	"vnfm/mgmtdriver/ssh/sshtest"
 )
 
 // commands tells which commands have run on a machine.
@@ -233,6 +239,52 @@ func TestLoginsOfALaterOperation(t *testing.T) {
 	b.must(mgmtdriver.ScaleEnd)
 	if got := b.nodes(); got != "master11 worker51 worker52" {
 		t.Errorf("nodes %s", got)
+	}
+}
+
+// Machines may let in keys alone, and be reached through another host alone.
+func TestKeysAndAJumpHost(t *testing.T) {
+	t.Parallel()
+	public, private, err := ed25519.GenerateKey(rand.Reader)
+	if err != nil {
+		t.Fatal(err)
+	}
+	block, err := gossh.MarshalPrivateKey(private, "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	authorized, err := gossh.NewPublicKey(public)
+	if err != nil {
+		t.Fatal(err)
+	}
+	keys := []string{string(gossh.MarshalAuthorizedKey(authorized))}
+	jump := sshtest.Start(t, sshtest.Options{User: "ops", AuthorizedKeys: keys})
+	pemKey := string(pem.EncodeToMemory(block))
+	b := newBed(t, setting{masters: 1, workers: 2, config: kubernetes.Config{BootTime: 3 * time.Second}, change: func(p map[string]any) {
+		for _, name := range []string{"master_node", "worker_node"} {
+			node := p[name].(map[string]any)
+			delete(node, "password")
+			node["private_key"] = pemKey
+			node["jump_host"] = map[string]any{"address": jump.AddrPort().String(), "username": "ops", "private_key": pemKey}
+		}
+	}})
+	b.machine.AuthorizedKeys = keys
+	b.instantiate()
+	b.must(mgmtdriver.InstantiateEnd)
+	if got := b.nodes(); got != "master11 worker51 worker52" {
+		t.Errorf("nodes %s", got)
+	}
+	if err := jump.Close(); err != nil {
+		t.Fatal(err)
+	}
+	b.scaleOut("53")
+	if err := b.run(mgmtdriver.ScaleEnd); err == nil || !strings.Contains(err.Error(), "jump host ("+jump.AddrPort().Addr().String()) {
+		t.Errorf("without the jump host: %v", err)
+	}
+	for line := range strings.Lines(pemKey) {
+		if strings.Contains(b.log.String(), strings.TrimSpace(line)) {
+			t.Errorf("the log tells %q of the key", line)
+		}
 	}
 }
 

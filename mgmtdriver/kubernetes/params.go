@@ -1,8 +1,10 @@
 package kubernetes
 
 import (
+	"cmp"
 	"net/netip"
 	"regexp"
+	"slices"
 	"strings"
 
 	"vnfm/mgmtdriver"
@@ -37,8 +39,7 @@ type group struct {
 	aspectID  string
 	sshCpName string
 	nicCpName string
-	username  string
-	password  ssh.Secret
+	login     param.Login
 }
 
 type masterGroup struct {
@@ -96,7 +97,7 @@ func readParams(additional map[string]any) (*params, error) {
 func readGroup(r *param.Reader) group {
 	return group{
 		aspectID: r.Optional("aspect_id"), sshCpName: r.Required("ssh_cp_name"), nicCpName: r.Required("nic_cp_name"),
-		username: r.Account("username"), password: ssh.Secret(r.Required("password")),
+		login: r.Login(""),
 	}
 }
 
@@ -136,8 +137,10 @@ func readRegistry(r *param.Reader) registry {
 func (p *params) override(additional map[string]any) error {
 	r := param.NewReader("/additionalParams", additional)
 	for prefix, group := range map[string]*group{"master_node_": &p.master.group, "worker_node_": &p.worker} {
-		if r.Optional(prefix+"username") != "" || r.Optional(prefix+"password") != "" {
-			group.username, group.password = r.Account(prefix+"username"), ssh.Secret(r.Required(prefix+"password"))
+		if r.HasLogin(prefix) {
+			jump := group.login.Jump
+			group.login = r.Login(prefix)
+			group.login.Jump = cmp.Or(group.login.Jump, jump)
 		}
 	}
 	return r.Err()
@@ -160,7 +163,7 @@ func ofCall(call *mgmtdriver.Call) (*params, error) {
 
 // secrets are what must not be shown of the parameters.
 func (p *params) secrets() []ssh.Secret {
-	found := append(p.proxy.Secrets(), p.master.password, p.worker.password)
+	found := slices.Concat(p.proxy.Secrets(), p.master.login.Secrets(), p.worker.login.Secrets())
 	for _, r := range p.registries {
 		found = append(found, r.password)
 	}

@@ -108,6 +108,12 @@ func ofNetwork(err error) bool {
 	return errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) || errors.Is(err, net.ErrClosed) || errors.As(err, new(net.Error))
 }
 
+// IsPrivateKey reports whether a text is a key that a host can be logged in to with.
+func (s Secret) IsPrivateKey() bool {
+	_, err := ssh.ParsePrivateKey([]byte(s))
+	return err == nil
+}
+
 // methods are the ways to log in, in the order in which they are tried.
 func methods(target *Target) ([]ssh.AuthMethod, error) {
 	var methods []ssh.AuthMethod

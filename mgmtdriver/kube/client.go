@@ -25,9 +25,13 @@ type Client struct {
 // Node is what is read of a Node of Kubernetes.
 type Node struct {
 	Metadata struct {
-		Name   string            `json:"name"`
-		Labels map[string]string `json:"labels"`
+		Name        string            `json:"name"`
+		Labels      map[string]string `json:"labels"`
+		Annotations map[string]string `json:"annotations"`
 	} `json:"metadata"`
+	Spec struct {
+		Unschedulable bool `json:"unschedulable"` // it is cordoned
+	} `json:"spec"`
 	Status struct {
 		Addresses []struct {
 			Type    string `json:"type"`

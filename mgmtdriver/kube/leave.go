@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -36,16 +37,8 @@ func (c *Client) Drain(ctx context.Context, call *mgmtdriver.Call, drain Drain) 
 		state = draining{Since: time.Now(), Drained: map[string]bool{}}
 	}
 	// First of all, so that no pod moves to a node that goes as well.
-	cordon := []string{"cordon"}
-	for _, name := range drain.Nodes {
-		if c.Node(name) != nil {
-			cordon = append(cordon, name)
-		}
-	}
-	if len(cordon) > 1 {
-		if err := c.Run(ctx, cordon...); err != nil {
-			return mgmtdriver.Result{}, err
-		}
+	if err := c.cordon(ctx, call.Operation.ID, drain.Nodes); err != nil {
+		return mgmtdriver.Result{}, err
 	}
 	drained := make([]bool, len(drain.Nodes))
 	// However many go, the step returns within a minute; it comes to the others when it is called again.
@@ -79,6 +72,49 @@ func (c *Client) Drain(ctx context.Context, call *mgmtdriver.Call, drain Drain) 
 		call.Log.Warn("pods have not left nodes that go", "nodes", left)
 	}
 	return mgmtdriver.Done(nil), nil
+}
+
+// leaving is the annotation of a node that an operation has cordoned; its value is the operation.
+const leaving = "vnfm/leaving"
+
+// cordon keeps further pods away from nodes. Those that somebody else has cordoned are not marked: they stay so, whatever comes.
+func (c *Client) cordon(ctx context.Context, operation string, names []string) error {
+	var marked, open []string
+	for _, name := range names {
+		switch known := c.Node(name); {
+		case known == nil:
+		case known.Spec.Unschedulable && known.Metadata.Annotations[leaving] == "":
+		default:
+			marked = append(marked, name)
+			if !known.Spec.Unschedulable {
+				open = append(open, name)
+			}
+		}
+	}
+	if len(open) == 0 {
+		return nil
+	}
+	if err := c.Run(ctx, slices.Concat([]string{"annotate", "node", "--overwrite", leaving + "=" + operation}, marked)...); err != nil {
+		return err
+	}
+	return c.Run(ctx, append([]string{"cordon"}, open...)...)
+}
+
+// Uncordon lets pods come again to nodes that stay, but were cordoned by an operation that was given up before they left.
+func (c *Client) Uncordon(ctx context.Context, names []string) error {
+	var back []string
+	for _, name := range names {
+		if known := c.Node(name); known != nil && known.Metadata.Annotations[leaving] != "" {
+			back = append(back, name)
+		}
+	}
+	if len(back) == 0 {
+		return nil
+	}
+	if err := c.Run(ctx, append([]string{"uncordon"}, back...)...); err != nil {
+		return err
+	}
+	return c.Run(ctx, slices.Concat([]string{"annotate", "node", leaving + "-"}, back)...)
 }
 
 // Forget removes a node and what still runs on it, as far as the cluster knows.

@@ -2,6 +2,7 @@ package kubernetes_test
 
 import (
 	"errors"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -151,6 +152,48 @@ func TestPodsThatDoNotLeave(t *testing.T) {
 	if got := b.nodes(); got != "master11 worker52" || !strings.Contains(b.log.String(), "pods have not left nodes that go") {
 		t.Errorf("nodes %s", got)
 	}
+}
+
+// A scale-in may fail, or be cancelled, when nodes have been cordoned, and be given up.
+func TestNodesThatWereToLeaveAndStay(t *testing.T) {
+	t.Parallel()
+	for _, row := range []struct {
+		name string
+		next func(*bed) mgmtdriver.Hook // the next operation
+		want string                     // nodes that are cordoned then
+	}{
+		{"and the VNF is scaled out", func(b *bed) mgmtdriver.Hook { b.scaleOut("54"); return mgmtdriver.ScaleEnd }, "worker53"},
+		{"and another one leaves", func(b *bed) mgmtdriver.Hook { b.scaleIn("52"); return mgmtdriver.ScaleStart }, "worker53"},
+	} {
+		t.Run(row.name, func(t *testing.T) {
+			t.Parallel()
+			b := newBed(t, setting{masters: 1, workers: 3})
+			b.instantiate()
+			b.must(mgmtdriver.InstantiateEnd)
+			b.world.Cordon("worker53") // by a user
+			b.world.Fail(kubetest.Fault{Command: "delete pods", Stderr: "connection refused"})
+			b.scaleIn("51", "53")
+			if err := b.run(mgmtdriver.ScaleStart); err == nil || b.cordoned() != "worker51 worker53" {
+				t.Fatalf("got %v, cordoned %s", err, b.cordoned())
+			}
+			b.world.Heal()
+			b.must(row.next(b))
+			if got := b.cordoned(); got != row.want {
+				t.Errorf("cordoned are %s", got)
+			}
+		})
+	}
+}
+
+func (b *bed) cordoned() string {
+	var names []string
+	for name, n := range b.world.View().Nodes {
+		if n.Closed {
+			names = append(names, name)
+		}
+	}
+	slices.Sort(names)
+	return strings.Join(names, " ")
 }
 
 func TestScaleOutThatIsRolledBack(t *testing.T) {

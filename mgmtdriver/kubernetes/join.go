@@ -54,6 +54,9 @@ func (s *site) giveNames(ctx context.Context) (mgmtdriver.Result, error) {
 			return mgmtdriver.Result{}, err
 		}
 		present = c.names(s.all())
+		if err := c.uncordon(ctx, present); err != nil {
+			return mgmtdriver.Result{}, err
+		}
 		for _, n := range s.newNodes() {
 			// It has the address of a node that is gone, or it has joined in a former attempt: the name is the right one.
 			delete(present, n.ip)

@@ -3,7 +3,9 @@ package kubernetes
 import (
 	"context"
 	"errors"
+	"maps"
 	"net/http"
+	"net/netip"
 	"slices"
 
 	"vnfm/mgmtdriver"
@@ -39,7 +41,16 @@ func (s *site) assess(ctx context.Context) (mgmtdriver.Result, error) {
 			}
 		}
 	}
-	return mgmtdriver.Done(namesOf(nodes)), nil
+	staying := c.names(s.all())
+	for _, n := range s.removed {
+		delete(staying, n.ip)
+	}
+	return mgmtdriver.Done(namesOf(nodes)), c.uncordon(ctx, staying)
+}
+
+// uncordon takes back what an operation that was given up has done to nodes, here by address.
+func (c *control) uncordon(ctx context.Context, nodes map[netip.Addr]string) error {
+	return c.Uncordon(ctx, slices.Sorted(maps.Values(nodes)))
 }
 
 // goingMasters are the masters among nodes that go, in the order in which they leave: those that are ill first, since without them more

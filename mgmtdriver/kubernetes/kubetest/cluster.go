@@ -42,7 +42,8 @@ type node struct {
 	ip      netip.Addr
 	master  bool
 	labels  map[string]string
-	closed  bool // cordoned
+	notes   map[string]string // annotations
+	closed  bool              // cordoned
 }
 
 type member struct {
@@ -159,6 +160,21 @@ func (m *machine) kubectl(s *sshtest.Session, args []string) int {
 			c.nodes[name].closed = true
 		}
 		return 0
+	case args[0] == "uncordon":
+		for _, name := range args[1:] {
+			c.nodes[name].closed = false
+		}
+		return 0
+	case strings.HasPrefix(command, "annotate node --overwrite vnfm/leaving="):
+		for _, name := range args[4:] {
+			c.nodes[name].notes = map[string]string{"vnfm/leaving": strings.TrimPrefix(args[3], "vnfm/leaving=")}
+		}
+		return 0
+	case strings.HasPrefix(command, "annotate node vnfm/leaving- "):
+		for _, name := range args[3:] {
+			c.nodes[name].notes = nil
+		}
+		return 0
 	case strings.HasPrefix(command, "drain ") && strings.Contains(command, " --ignore-daemonsets --delete-emptydir-data --force --timeout="):
 		return m.drain(s, args[1])
 	case strings.HasPrefix(command, "delete node ") && args[3] == "--ignore-not-found":
@@ -201,7 +217,8 @@ func (c *cluster) nodeList(docker bool) []any {
 			runtime = "docker://19.3.11"
 		}
 		list = append(list, map[string]any{
-			"metadata": map[string]any{"name": name, "labels": n.labels},
+			"metadata": map[string]any{"name": name, "labels": n.labels, "annotations": n.notes},
+			"spec":     map[string]any{"unschedulable": n.closed},
 			"status": map[string]any{
 				"addresses":  []any{map[string]any{"type": "InternalIP", "address": n.ip.String()}, map[string]any{"type": "Hostname", "address": name}},
 				"conditions": []any{map[string]any{"type": "Ready", "status": map[bool]string{true: "True", false: "Unknown"}[n.machine.ready(c)]}},

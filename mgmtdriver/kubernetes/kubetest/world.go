@@ -65,6 +65,17 @@ func (w *World) Heal() {
 	w.faults = nil
 }
 
+// Cordon is what a user does to a node.
+func (w *World) Cordon(name string) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	for _, c := range w.clusters {
+		if n := c.nodes[name]; n != nil {
+			n.closed = true
+		}
+	}
+}
+
 // fault is that of a command; nil if there is none.
 func (w *World) fault(m *machine, command string, late bool) *Fault {
 	w.mu.Lock()
@@ -305,6 +316,7 @@ type Node struct {
 	Address string
 	Master  bool
 	Ready   bool
+	Closed  bool // cordoned
 	Labels  map[string]string
 }
 
@@ -316,7 +328,7 @@ func (w *World) View() View {
 		Logins: map[string][]string{}}
 	for _, c := range w.clusters {
 		for name, n := range c.nodes {
-			v.Nodes[name] = Node{Address: n.ip.String(), Master: n.master, Ready: n.machine.ready(c), Labels: maps.Clone(n.labels)}
+			v.Nodes[name] = Node{Address: n.ip.String(), Master: n.master, Ready: n.machine.ready(c), Closed: n.closed, Labels: maps.Clone(n.labels)}
 		}
 		for _, m := range c.members {
 			v.Members = append(v.Members, m.name)

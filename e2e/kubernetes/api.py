@@ -62,7 +62,7 @@ def add_member(state, name, ip):
 
 def node_list(state):
     return {"kind": "NodeList", "apiVersion": "v1", "items": [{
-        "metadata": {"name": name, "labels": node["labels"]},
+        "metadata": {"name": name, "labels": node["labels"], "annotations": node.get("annotations", {})},
         "spec": {"unschedulable": node["closed"]},
         "status": {
             "addresses": [{"type": "InternalIP", "address": node["ip"]}, {"type": "Hostname", "address": name}],
@@ -86,9 +86,17 @@ def kubectl(state, own, argv, manifest):
     if argv[:2] == ["get", "node"] and len(argv) == 3:
         node(argv[2])
         return argv[2] + "\n"
-    if argv[0] == "cordon":
+    if argv[0] in ("cordon", "uncordon"):
         for name in argv[1:]:
-            node(name)["closed"] = True
+            node(name)["closed"] = argv[0] == "cordon"
+        return ""
+    if argv[:2] == ["annotate", "node"] and argv[-2] == "--overwrite" and argv[-1].startswith("vnfm/leaving="):
+        for name in argv[2:-2]:
+            node(name)["annotations"] = {"vnfm/leaving": argv[-1].partition("=")[2]}
+        return ""
+    if argv[:2] == ["annotate", "node"] and argv[-1] == "vnfm/leaving-":
+        for name in argv[2:-1]:
+            node(name).pop("annotations", None)
         return ""
     if re.fullmatch(r"drain \S+ --ignore-daemonsets --delete-emptydir-data --force --timeout=\S+", command):
         if not node(argv[1])["closed"] or not ready(state, node(argv[1])):

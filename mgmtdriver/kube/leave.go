@@ -94,7 +94,7 @@ func (c *Client) cordon(ctx context.Context, operation string, names []string) e
 	if len(open) == 0 {
 		return nil
 	}
-	if err := c.Run(ctx, slices.Concat([]string{"annotate", "node", "--overwrite", leaving + "=" + operation}, marked)...); err != nil {
+	if err := c.Run(ctx, slices.Concat([]string{"annotate", "node"}, marked, []string{"--overwrite", leaving + "=" + operation})...); err != nil {
 		return err
 	}
 	return c.Run(ctx, append([]string{"cordon"}, open...)...)
@@ -114,7 +114,7 @@ func (c *Client) Uncordon(ctx context.Context, names []string) error {
 	if err := c.Run(ctx, append([]string{"uncordon"}, back...)...); err != nil {
 		return err
 	}
-	return c.Run(ctx, slices.Concat([]string{"annotate", "node", leaving + "-"}, back)...)
+	return c.Run(ctx, slices.Concat([]string{"annotate", "node"}, back, []string{leaving + "-"})...)
 }
 
 // Forget removes a node and what still runs on it, as far as the cluster knows.

@@ -11,7 +11,10 @@ import (
 	"vnfm/mgmtdriver/ssh"
 )
 
-const haproxyConfig = "/etc/haproxy/haproxy.cfg"
+const (
+	haproxyConfig = "/etc/haproxy/haproxy.cfg"
+	haproxyNext   = "/etc/haproxy/haproxy.cfg.vnfm" // what is to take its place
+)
 
 // balance makes the load balancers send requests to the masters that stay, and to new ones. One that does not answer is left out: it sends
 // nothing. A master that goes may still have the virtual address, so that it has to send them elsewhere, too.
@@ -34,11 +37,19 @@ func (s *site) balance(ctx context.Context) (mgmtdriver.Result, error) {
 	return mgmtdriver.Done(nil), err
 }
 
+// balanceOn changes the configuration of a load balancer, if the new one is right, and lets it be read.
 func (s *site) balanceOn(ctx context.Context, host *ssh.Host) error {
-	if err := host.Edit(ctx, haproxyConfig, func(content string) string { return withBackends(content, s.masters) }); err != nil {
+	content, err := host.Read(ctx, haproxyConfig, true, 1<<20)
+	if err != nil {
 		return err
 	}
-	for _, argv := range [][]string{{"haproxy", "-c", "-q", "-f", haproxyConfig}, {"systemctl", "reload-or-restart", "haproxy"}} {
+	next := ssh.File{Path: haproxyNext, Content: ssh.Bytes([]byte(withBackends(string(content), s.masters))), Mode: 0o644, Root: true}
+	if err := host.Put(ctx, next); err != nil {
+		return err
+	}
+	for _, argv := range [][]string{
+		{"haproxy", "-c", "-q", "-f", haproxyNext}, {"mv", "-f", "--", haproxyNext, haproxyConfig}, {"systemctl", "reload-or-restart", "haproxy"},
+	} {
 		if _, err := host.Run(ctx, ssh.Command{Argv: argv, Root: true}); err != nil {
 			return err
 		}

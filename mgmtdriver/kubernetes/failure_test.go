@@ -49,6 +49,12 @@ func TestRetryGoesOnWithTheNodeThatHasFailed(t *testing.T) {
 			map[string][]int{"11": {1, 1}, "51": {1, 1}, "52": {1, 1}, "53": {1, 1}}},
 		{"the first master", 1, "11", kubetest.Fault{Command: "script join"},
 			map[string][]int{"11": {1, 2}, "51": {1, 1}, "52": {1, 1}, "53": {1, 1}}},
+		{"a worker that has begun to join", 1, "52", kubetest.Fault{Command: "script halfway"},
+			map[string][]int{"11": {1, 1}, "51": {1, 1}, "52": {1, 2}, "53": {1, 1}}},
+		{"the first master when it has begun", 1, "11", kubetest.Fault{Command: "script halfway"},
+			map[string][]int{"11": {1, 2}, "51": {1, 1}, "52": {1, 1}, "53": {1, 1}}},
+		{"the third master when it has begun", 3, "13", kubetest.Fault{Command: "script halfway"},
+			map[string][]int{"11": {1, 1}, "12": {1, 1}, "13": {1, 2}, "51": {1, 1}, "52": {1, 1}, "53": {1, 1}}},
 		{"the second master", 3, "12", kubetest.Fault{Command: "script join"},
 			map[string][]int{"11": {1, 1}, "12": {1, 2}, "13": {1, 1}, "51": {1, 1}, "52": {1, 1}, "53": {1, 1}}},
 	} {
@@ -67,7 +73,29 @@ func TestRetryGoesOnWithTheNodeThatHasFailed(t *testing.T) {
 			if diff := cmp.Diff(row.scripts, b.allScripts()); diff != "" {
 				t.Errorf("scripts (-want +got):\n%s", diff)
 			}
+			if resets, halfway := b.commands(row.node, "kubeadm reset"), row.fault.Command == "script halfway"; (len(resets) == 1) != halfway {
+				t.Errorf("%q was run on the node", resets)
+			}
 		})
+	}
+}
+
+// Nobody knows any more what was done on the first master, and it does not answer for its cluster now.
+func TestClusterThatOthersHaveJoinedIsNotResetByARetry(t *testing.T) {
+	t.Parallel()
+	b := newBed(t, setting{masters: 3, workers: 2})
+	b.instantiate()
+	b.must(mgmtdriver.InstantiateEnd)
+	before := b.nodes()
+	b.opID++ // its jobs have other names
+	b.world.Fail(kubetest.Fault{Address: b.address("11"), Command: "get nodes", Stderr: "connection refused"})
+	if err := b.run(mgmtdriver.InstantiateEnd); !errors.As(err, new(*mgmtdriver.Unavailable)) || errors.As(err, new(*mgmtdriver.Failure)) {
+		t.Errorf("got %v", err)
+	}
+	b.world.Heal()
+	b.must(mgmtdriver.InstantiateEnd)
+	if resets := b.commands("11", "kubeadm reset"); len(resets) > 0 || b.nodes() != before {
+		t.Errorf("%q was run; nodes %s", resets, b.nodes())
 	}
 }
 
@@ -352,6 +380,27 @@ func TestLoadBalancerThatHasStopped(t *testing.T) {
 	b.must(mgmtdriver.HealEnd)
 	if got := b.world.View().Balancers[b.network+"12"]; len(got) != 3 {
 		t.Errorf("the load balancer knows %q", got)
+	}
+}
+
+// What HAProxy would not take does not take the place of what it has.
+func TestLoadBalancerKeepsAConfigurationThatIsRight(t *testing.T) {
+	t.Parallel()
+	b := newBed(t, setting{masters: 3, workers: 1})
+	b.instantiate()
+	b.must(mgmtdriver.InstantiateEnd)
+	const path = "/etc/haproxy/haproxy.cfg"
+	before := b.file("12", path) + "broken by a user\n"
+	if err := b.vms["12"].WriteFile(path, []byte(before)); err != nil {
+		t.Fatal(err)
+	}
+	b.heal("11")
+	err := b.run(mgmtdriver.HealStart)
+	if err == nil || !strings.Contains(err.Error(), "master12") || !strings.Contains(err.Error(), "Fatal errors found in configuration.") {
+		t.Errorf("got %v", err)
+	}
+	if got := b.file("12", path); got != before {
+		t.Errorf("the configuration is\n%s", got)
 	}
 }
 

@@ -2,7 +2,6 @@ package kubernetes
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"net/http"
 	"net/netip"
@@ -11,10 +10,8 @@ import (
 	"strconv"
 	"strings"
 	"sync"
-	"time"
 
 	"vnfm/mgmtdriver"
-	"vnfm/mgmtdriver/kube"
 	"vnfm/mgmtdriver/ssh"
 )
 
@@ -182,24 +179,22 @@ func (s *site) joinMasters(ctx context.Context) (mgmtdriver.Result, error) {
 			others = []*node{n} // it may have been the first before
 		}
 		c, err := s.control(ctx, others)
-		if err != nil && !first {
+		if first {
+			done, err := s.firstAfresh(ctx, c, err, n, host)
+			if err != nil || done {
+				return nil, err
+			}
+			return s.installJob(script, n, &joinFacts{}), nil
+		}
+		if err != nil {
 			return nil, err
 		}
 		done, err := s.afresh(ctx, c, n, host)
 		if err != nil || done {
 			return nil, err
 		}
-		facts := &joinFacts{}
-		if !first {
-			// A member of etcd that is no more would keep the new one out.
-			if err := c.leaveEtcd(ctx, n.ip); err != nil {
-				return nil, err
-			}
-			if facts, err = s.joinFacts(ctx, c, true); err != nil {
-				return nil, err
-			}
-		}
-		return s.installJob(script, n, facts), nil
+		facts, err := s.joinFacts(ctx, c, true)
+		return s.installJob(script, n, facts), err
 	}}, s.newMasters())
 }
 
@@ -233,38 +228,6 @@ func (s *site) joinWorkers(ctx context.Context) (mgmtdriver.Result, error) {
 		}
 		return s.installJob(script, n, opened.facts), nil
 	}}, s.newWorkers())
-}
-
-// resetTime bounds what kubeadm takes to undo what it has done.
-const resetTime = 50 * time.Second
-
-// afresh reports whether a node is a working one of the cluster already. If it is not, but was about to become one, what that has left is
-// removed, here and in the cluster. c is nil if there is no cluster yet.
-func (s *site) afresh(ctx context.Context, c *control, n *node, host *ssh.Host) (done bool, err error) {
-	_, err = host.Run(ctx, ssh.Command{Argv: []string{"test", "-e", "/etc/kubernetes/kubelet.conf"}, Root: true, Quiet: true})
-	var exit *ssh.ExitError
-	began := err == nil
-	if err != nil && !errors.As(err, &exit) {
-		return false, err
-	}
-	var known *kube.Node
-	if c != nil {
-		known = c.find(n)
-	}
-	if began && known != nil && known.Ready() {
-		return true, nil
-	}
-	if known != nil && c.node != n {
-		if err := c.Run(ctx, "delete", "node", known.Metadata.Name, "--ignore-not-found"); err != nil {
-			return false, err
-		}
-	}
-	if began {
-		_, err = host.Run(ctx, ssh.Command{Argv: []string{"kubeadm", "reset", "-f"}, Root: true, Time: resetTime})
-	} else {
-		err = nil
-	}
-	return false, err
 }
 
 // installJob runs the installation script on a node. Old scripts take secrets as arguments, which everybody on the node can see.

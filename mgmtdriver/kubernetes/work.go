@@ -18,7 +18,8 @@ import (
 type work struct {
 	name    string // tells the jobs of a step apart
 	inOrder bool   // one node after the other; the first failure ends it
-	// job is what is run on a node. It is called before the job is started; a nil job says that the node is done already.
+	// job is what is run on a node. It is called before the job is started; a nil job says that the node is done already, errNotYet that it
+	// is to be called again.
 	job func(ctx context.Context, n *node, host *ssh.Host) (*ssh.Job, error)
 }
 
@@ -156,29 +157,27 @@ func (w *workState) done(n *node) {
 
 // start starts the work on nodes, and returns those where it runs then.
 func (s *site) start(ctx context.Context, w work, nodes []*node, state *workState) ([]*node, error) {
-	jobs, mu := map[*node]*ssh.Job{}, sync.Mutex{}
+	var running []*node
+	mu := sync.Mutex{}
 	err := s.each(ctx, nodes, func(ctx context.Context, n *node, host *ssh.Host) error {
 		job, err := w.job(ctx, n, host)
+		done := err == nil && job == nil
 		if err == nil && job != nil {
 			job.ID = ssh.JobID(s.call, w.name)
 			err = host.Start(ctx, *job)
 		}
-		if err != nil {
+		if err != nil && !errors.Is(err, errNotYet) {
 			return err
 		}
 		mu.Lock()
 		defer mu.Unlock()
-		jobs[n] = job
-		return nil
-	})
-	var running []*node
-	for n, job := range jobs {
-		if job == nil {
+		if done {
 			state.done(n)
 		} else {
 			running = append(running, n)
 		}
-	}
+		return nil
+	})
 	return running, err
 }
 

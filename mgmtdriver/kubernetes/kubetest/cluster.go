@@ -155,25 +155,7 @@ func (m *machine) kubectl(s *sshtest.Session, args []string) int {
 	switch {
 	case command == "get nodes -o json":
 		return answer(s, map[string]any{"items": c.nodeList(m.world.options.Docker)})
-	case args[0] == "cordon":
-		for _, name := range args[1:] {
-			c.nodes[name].closed = true
-		}
-		return 0
-	case args[0] == "uncordon":
-		for _, name := range args[1:] {
-			c.nodes[name].closed = false
-		}
-		return 0
-	case strings.HasPrefix(command, "annotate node --overwrite vnfm/leaving="):
-		for _, name := range args[4:] {
-			c.nodes[name].notes = map[string]string{"vnfm/leaving": strings.TrimPrefix(args[3], "vnfm/leaving=")}
-		}
-		return 0
-	case strings.HasPrefix(command, "annotate node vnfm/leaving- "):
-		for _, name := range args[3:] {
-			c.nodes[name].notes = nil
-		}
+	case c.mark(args):
 		return 0
 	case strings.HasPrefix(command, "drain ") && strings.Contains(command, " --ignore-daemonsets --delete-emptydir-data --force --timeout="):
 		return m.drain(s, args[1])
@@ -188,12 +170,6 @@ func (m *machine) kubectl(s *sshtest.Session, args []string) int {
 		name := strings.TrimPrefix(args[4], "spec.nodeName=")
 		c.pods = slices.DeleteFunc(c.pods, func(p pod) bool { return p.node == name })
 		return 0
-	case strings.HasPrefix(command, "label node ") && args[3] == "--overwrite":
-		for _, label := range args[4:] {
-			name, value, _ := strings.Cut(label, "=")
-			c.nodes[args[2]].labels[name] = value
-		}
-		return 0
 	case command == "apply -f /tmp/create_admin_token.yaml":
 		return m.apply(s)
 	case command == "-n kube-system get secrets --field-selector type=kubernetes.io/service-account-token -o json":
@@ -202,6 +178,33 @@ func (m *machine) kubectl(s *sshtest.Session, args []string) int {
 		return m.etcdctl(s, args[6:])
 	}
 	return m.unknown(s)
+}
+
+// mark plays what changes a node alone, and reports whether the command is such a one.
+func (c *cluster) mark(args []string) bool {
+	last := args[len(args)-1]
+	switch operation, overwrite := strings.CutPrefix(last, "vnfm/leaving="); {
+	case args[0] == "cordon" || args[0] == "uncordon":
+		for _, name := range args[1:] {
+			c.nodes[name].closed = args[0] == "cordon"
+		}
+	case args[0] == "annotate" && args[1] == "node" && overwrite && args[len(args)-2] == "--overwrite": // nodes come first
+		for _, name := range args[2 : len(args)-2] {
+			c.nodes[name].notes = map[string]string{"vnfm/leaving": operation}
+		}
+	case args[0] == "annotate" && args[1] == "node" && last == "vnfm/leaving-":
+		for _, name := range args[2 : len(args)-1] {
+			c.nodes[name].notes = nil
+		}
+	case args[0] == "label" && args[1] == "node" && args[3] == "--overwrite":
+		for _, label := range args[4:] {
+			name, value, _ := strings.Cut(label, "=")
+			c.nodes[args[2]].labels[name] = value
+		}
+	default:
+		return false
+	}
+	return true
 }
 
 func answer(s *sshtest.Session, document any) int {

@@ -90,19 +90,34 @@ func (m *machine) script(ctx context.Context, s *sshtest.Session) int {
 		_, _ = fmt.Fprintln(s.Stderr, err)
 		return 255
 	}
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	m.prepared = true
+	return m.finish(s, a, phase)
+}
+
+// finish is what a script does in the end.
+func (m *machine) finish(s *sshtest.Session, a *arguments, phase string) int {
+	w := m.world
+	var halfway *Fault
 	if !a.prepare {
-		if err := m.join(a, s.Env); err != nil {
-			_, _ = fmt.Fprintln(s.Stderr, err)
-			return 255
-		}
+		halfway = w.fault(m, "script halfway", false)
+	}
+	var err error
+	w.mu.Lock()
+	m.prepared = true
+	switch {
+	case halfway != nil:
+		m.begun = true
+	case !a.prepare:
+		err = m.join(a, s.Env)
 	}
 	w.mu.Unlock()
-	f := w.fault(m, phase, true)
-	w.mu.Lock()
-	if f != nil {
+	if halfway != nil {
+		return refuse(s, halfway)
+	}
+	if err != nil {
+		_, _ = fmt.Fprintln(s.Stderr, err)
+		return 255
+	}
+	if f := w.fault(m, phase, true); f != nil {
 		return refuse(s, f)
 	}
 	_, _ = fmt.Fprintln(s.Stdout, "install_k8s_cluster: done")

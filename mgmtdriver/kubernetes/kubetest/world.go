@@ -45,7 +45,7 @@ func New(options Options) *World {
 // Fault makes commands fail.
 type Fault struct {
 	Address netip.Addr // of the machine; the zero value = any
-	Command string     // a part of the command; the phases of scripts are "script prepare" and "script join"
+	Command string     // a part of the command; the phases of scripts are "script prepare", "script join" and, when kubeadm has begun, "script halfway"
 	Times   int        // 0 = ever
 	Late    bool       // it fails when it has done its work
 	Stderr  string
@@ -230,11 +230,15 @@ func (m *machine) play(s *sshtest.Session) int {
 		if len(args) > 3 && args[0] == "--kubeconfig" && args[1] == "/etc/kubernetes/admin.conf" && s.Root {
 			return m.kubectl(s, args[2:])
 		}
+	case "timeout":
+		if s.Root && len(args) == 4 && args[1] == "kubeadm" {
+			return m.kubeadm(s, args[2:])
+		}
 	case "kubeadm":
 		if s.Root {
 			return m.kubeadm(s, args)
 		}
-	case "haproxy", "systemctl":
+	case "haproxy", "systemctl", "mv":
 		return m.haproxy(s)
 	case "docker":
 		return m.docker(s, args)
@@ -269,16 +273,19 @@ func (m *machine) read(path string) string {
 const haproxyConfig = "/etc/haproxy/haproxy.cfg"
 
 func (m *machine) haproxy(s *sshtest.Session) int {
-	config := m.read(haproxyConfig)
+	const next = haproxyConfig + ".vnfm"
 	switch strings.Join(s.Argv, " ") {
-	case "haproxy -c -q -f " + haproxyConfig:
-		if !strings.Contains(config, ":6443 check") {
+	case "haproxy -c -q -f " + next:
+		if !strings.Contains(m.read(next), ":6443 check") || strings.Contains(m.read(next), "broken") {
 			_, _ = fmt.Fprintln(s.Stderr, "Fatal errors found in configuration.")
 			return 1
 		}
 		return 0
+	case "mv -f -- " + next + " " + haproxyConfig:
+		m.put(haproxyConfig, m.read(next))
+		return 0
 	case "systemctl reload-or-restart haproxy":
-		m.loaded = config
+		m.loaded = m.read(haproxyConfig)
 		return 0
 	}
 	return m.unknown(s)

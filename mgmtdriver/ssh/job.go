@@ -27,6 +27,8 @@ var (
 	pollScript string
 	//go:embed scripts/cancel.sh
 	cancelScript string
+	//go:embed scripts/where.sh
+	whereScript string
 	//go:embed scripts/clean.sh
 	cleanScript string
 )
@@ -222,11 +224,30 @@ func (h *Host) Poll(ctx context.Context, job Job) (Progress, error) {
 // DefaultGrace is how long a job that is cancelled may take to end by itself.
 const DefaultGrace = 5 * time.Second
 
-// Cancel stops a job with everything it has started: it is asked first, and killed after the grace (0 = [DefaultGrace]). It has ended
-// then. Cancelling what does not run does nothing.
+// Cancel stops a job with everything it has started, also through sudo: it is asked first, and killed after the grace (0 = [DefaultGrace]). It has
+// ended then. Cancelling what does not run does nothing.
 func (h *Host) Cancel(ctx context.Context, job Job, grace time.Duration) error {
 	seconds := strconv.Itoa(int(cmp.Or(grace, DefaultGrace).Seconds()))
-	return h.manage(ctx, &job, "cancel", cancelScript, seconds)
+	if job.Root || h.target.User == "root" {
+		return h.manage(ctx, &job, "cancel", cancelScript, seconds)
+	}
+	_, err := h.Run(ctx, Command{Argv: []string{"true"}, Root: true, Quiet: true})
+	switch {
+	case errors.As(err, new(*ExitError)): // who may not become root has not
+		return h.manage(ctx, &job, "cancel", cancelScript, seconds)
+	case err != nil:
+		return err
+	}
+	// The home of root is another one.
+	dir, err := h.dir(&job)
+	if err != nil {
+		return err
+	}
+	where, err := h.Run(ctx, Command{Argv: []string{"sh", "-c", whereScript, "vnfm-where", dir}, Quiet: true, label: "look for job " + job.ID})
+	if err != nil || where.Stdout == "" {
+		return err
+	}
+	return h.script(ctx, true, &job, "cancel", cancelScript, strings.TrimSuffix(where.Stdout, "\n"), seconds)
 }
 
 // Clean removes what the host keeps of a job that does not run; a job of the same id then can be started anew. What has ended a week ago goes
@@ -240,8 +261,12 @@ func (h *Host) manage(ctx context.Context, job *Job, what, script string, argume
 	if err != nil {
 		return err
 	}
-	_, err = h.Run(ctx, Command{
-		Argv: append([]string{"sh", "-c", script, "vnfm-" + what, dir}, arguments...), Root: job.Root, label: what + " job " + job.ID,
+	return h.script(ctx, job.Root, job, what, script, append([]string{dir}, arguments...)...)
+}
+
+func (h *Host) script(ctx context.Context, root bool, job *Job, what, script string, arguments ...string) error {
+	_, err := h.Run(ctx, Command{
+		Argv: append([]string{"sh", "-c", script, "vnfm-" + what}, arguments...), Root: root, label: what + " job " + job.ID,
 	})
 	return err
 }

@@ -6,6 +6,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -223,11 +224,14 @@ func TestCancelStopsEverything(t *testing.T) {
 	for _, row := range []struct {
 		name, text string
 		grace      time.Duration
-		status     int
+		statuses   []int
 	}{
-		{"a command that obeys", `trap 'echo stopping; exit 9' TERM; touch here; while :; do sleep 0.01; done`, time.Minute, 9},
-		{"a command that does not obey", `trap '' TERM; touch here; while :; do sleep 0.01; done`, time.Second, 137},
-		{"a child that does not obey", `(trap '' TERM; touch here; while :; do sleep 0.01; done) & wait`, time.Second, 137},
+		{"a command that obeys", `trap 'echo stopping; exit 9' TERM; touch here; while :; do sleep 0.01; done`, time.Minute, []int{9}},
+		{"a command that does not obey", `trap '' TERM; touch here; while :; do sleep 0.01; done`, time.Second, []int{137}},
+		{"a child that does not obey", `(trap '' TERM; touch here; while :; do sleep 0.01; done) & wait`, time.Second, []int{137, 143}},
+		{"a child in a session of its own", `setsid sh -c 'echo $$ >child; touch here; while :; do sleep 0.01; done' & wait`, time.Minute, []int{143}},
+		{"a child of a child in a session of its own, which does not obey",
+			`setsid sh -c 'sh -c "trap \"\" TERM; echo \$\$ >child; touch here; while :; do sleep 0.01; done" & wait' & while :; do sleep 0.01; done`, time.Second, []int{137, 143}},
 	} {
 		t.Run(row.name, func(t *testing.T) {
 			t.Parallel()
@@ -242,10 +246,13 @@ func TestCancelStopsEverything(t *testing.T) {
 					t.Fatal(err)
 				}
 			}
-			if err := syscall.Kill(-number, 0); !errors.Is(err, syscall.ESRCH) {
-				t.Errorf("something lives: %v", err)
+			until(t, "all of its group are gone", func() bool { return errors.Is(syscall.Kill(-number, 0), syscall.ESRCH) })
+			if child, err := os.ReadFile(filepath.Join(home, "child")); err == nil {
+				if _, err := os.Stat("/proc/" + strings.TrimSpace(string(child)) + "/exe"); err == nil {
+					t.Error("a child lives")
+				}
 			}
-			if progress := finish(t, host, job); progress.Phase != ssh.JobEnded || progress.Status != row.status {
+			if progress := finish(t, host, job); progress.Phase != ssh.JobEnded || !slices.Contains(row.statuses, progress.Status) {
 				t.Errorf("got %+v", progress)
 			}
 			if err := errors.Join(host.Clean(t.Context(), job), host.Clean(t.Context(), job), host.Cancel(t.Context(), job, 0)); err != nil {

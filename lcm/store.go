@@ -19,7 +19,8 @@ type InstanceStore interface {
 	// Instances returns a page, unless it is to be whole without the attributes that SOL003 leaves out of lists by default
 	// (vnfConfigurableProperties, vimConnectionInfo, instantiatedVnfInfo, metadata, extensions), and whether more follow.
 	Instances(ctx context.Context, page Page) ([]*VnfInstance, bool, error)
-	// DeleteInstance removes an instance that is NOT_INSTANTIATED and has no operation under way, else *[Conflict].
+	// DeleteInstance removes an instance that is NOT_INSTANTIATED and has no operation under way, and the VIM that it may be, which nobody else may
+	// use; else *[Conflict].
 	DeleteInstance(ctx context.Context, id uuid.UUID) error
 }
 

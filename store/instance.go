@@ -213,6 +213,10 @@ func (s *Store) DeleteInstance(ctx context.Context, id uuid.UUID) error {
 			return &lcm.Conflict{Detail: fmt.Sprintf(
 				"a failed operation may have left resources of VNF instance %s in the VIM: terminate it before it is deleted", id)}
 		}
+		// A VNFD may name no driver for the end of a termination.
+		if err := removeOwnVim(ctx, tx, id); err != nil {
+			return err
+		}
 		going, err := instance(ctx, tx, id)
 		if err != nil {
 			return err

@@ -43,18 +43,21 @@ func (s *Store) PutOwnVim(ctx context.Context, run *lcm.Run, vim *lcm.Vim) error
 
 // RemoveOwnVim implements [lcm.OwnVimStore].
 func (s *Store) RemoveOwnVim(ctx context.Context, run *lcm.Run) error {
-	return s.inRun(ctx, run, func(tx pgx.Tx) error {
-		const find = `SELECT id FROM vims WHERE vnf_instance_id = $1 FOR UPDATE`
-		var id uuid.UUID
-		err := tx.QueryRow(ctx, find, run.Instance.ID).Scan(&id)
-		if errors.Is(err, pgx.ErrNoRows) {
-			return nil
-		}
-		if err != nil {
-			return fmt.Errorf("find VIM of VNF instance %s: %w", run.Instance.ID, err)
-		}
-		return removeVim(ctx, tx, id, run.Instance.ID)
-	})
+	return s.inRun(ctx, run, func(tx pgx.Tx) error { return removeOwnVim(ctx, tx, run.Instance.ID) })
+}
+
+// removeOwnVim removes the VIM that an instance is; *[lcm.Conflict] if another one uses it.
+func removeOwnVim(ctx context.Context, tx pgx.Tx, instanceID uuid.UUID) error {
+	const find = `SELECT id FROM vims WHERE vnf_instance_id = $1 FOR UPDATE`
+	var id uuid.UUID
+	err := tx.QueryRow(ctx, find, instanceID).Scan(&id)
+	if errors.Is(err, pgx.ErrNoRows) {
+		return nil
+	}
+	if err != nil {
+		return fmt.Errorf("find VIM of VNF instance %s: %w", instanceID, err)
+	}
+	return removeVim(ctx, tx, id, instanceID)
 }
 
 // CheckOwnVim implements [lcm.VimStore].

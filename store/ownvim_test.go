@@ -77,6 +77,25 @@ func TestVimOfAnInstance(t *testing.T) {
 	if _, err := db.Vim(t.Context(), first.ID); !errors.As(err, new(*lcm.NotFound)) {
 		t.Errorf("the removed VIM: %v", err)
 	}
+	left, err := put(run, "cluster", "https://10.0.0.5:6443")
+	if err != nil {
+		t.Fatal(err)
+	}
+	run.Operation.State, run.Deployment = lcm.StateCompleted, nil
+	if err := db.CommitRun(t.Context(), run, lcm.Commit{Operation: true, Deployment: true}); err != nil {
+		t.Fatal(err)
+	}
+	connect(other, home.ID, left.ID)
+	if err := db.DeleteInstance(t.Context(), run.Instance.ID); !errors.As(err, new(*lcm.Conflict)) {
+		t.Errorf("deletion of an instance that another one uses as a VIM: %v", err)
+	}
+	connect(other, home.ID)
+	if err := db.DeleteInstance(t.Context(), run.Instance.ID); err != nil {
+		t.Error(err)
+	}
+	if _, err := db.Vim(t.Context(), left.ID); !errors.As(err, new(*lcm.NotFound)) {
+		t.Errorf("the VIM of a deleted instance: %v", err)
+	}
 	run.Number--
 	if _, err := put(run, "cluster", "https://10.0.0.4:6443"); !errors.Is(err, lcm.ErrSuperseded) {
 		t.Errorf("registration by a run that was replaced: %v", err)

@@ -21,7 +21,7 @@ const (
 func (s *site) balance(ctx context.Context) (mgmtdriver.Result, error) {
 	var going []*node
 	if len(s.added) == 0 { // else they have gone
-		going = filter(s.removed, func(n *node) bool { return n.master })
+		going = filter(s.removed, func(n *node) bool { return n.master && n.ssh.IsValid() })
 	}
 	if s.whole() || len(going)+len(s.newMasters()) == 0 {
 		return mgmtdriver.Done(nil), nil

@@ -30,6 +30,9 @@ type control struct {
 // find returns what the cluster knows of a node; nil if it does not know it. A script may have let the kubelet choose another address of the
 // node, so that only the name tells.
 func (c *control) find(n *node) *kube.Node {
+	if !n.ip.IsValid() {
+		return nil
+	}
 	i := slices.IndexFunc(c.Nodes, func(k kube.Node) bool { return k.IP() == n.ip })
 	if i < 0 {
 		i = slices.IndexFunc(c.Nodes, func(k kube.Node) bool { return k.Metadata.Name == n.names()[0] && !sameNetwork(k.IP(), n.ip) })
@@ -218,7 +221,7 @@ func hostOf(url string) netip.Addr {
 // without are the members of etcd when the one at an address has left. *[mgmtdriver.Failure] if etcd would lose its majority by that.
 func without(members []etcdMember, ip netip.Addr) ([]etcdMember, error) {
 	at := slices.IndexFunc(members, func(m etcdMember) bool { return m.ip == ip })
-	if at < 0 {
+	if at < 0 || !ip.IsValid() {
 		return members, nil
 	}
 	rest := slices.Delete(slices.Clone(members), at, at+1)
@@ -243,7 +246,7 @@ func (c *control) leaveEtcd(ctx context.Context, ip netip.Addr) error {
 		return err
 	}
 	at := slices.IndexFunc(members, func(m etcdMember) bool { return m.ip == ip })
-	if at < 0 {
+	if at < 0 || !ip.IsValid() {
 		return nil
 	}
 	if _, err = without(members, ip); err != nil {

@@ -329,6 +329,39 @@ func TestHealOfWhatHasNoAddresses(t *testing.T) {
 			t.Errorf("the former cluster is still registered: %v", b.vims.shown())
 		}
 	})
+	t.Run("a master", func(t *testing.T) {
+		t.Parallel()
+		b := newBed(t, setting{masters: 3, workers: 1})
+		b.instantiate()
+		b.must(mgmtdriver.InstantiateEnd)
+		b.kill("12")
+		b.heal("12")
+		b.removed = withoutPorts(b.removed)
+		b.world.Fail(kubetest.Fault{Command: "delete node master12", Times: 1, Stderr: "connection refused"}) // when etcd does not know it any more
+		b.must(mgmtdriver.HealStart)
+		if view := b.world.View(); strings.Join(view.Members, " ") != "master11 master13" || b.nodes() != "master11 master13 worker51" {
+			t.Errorf("members %s, nodes %s", view.Members, b.nodes())
+		}
+		b.replaced()
+		b.must(mgmtdriver.HealEnd)
+		if got := b.nodes(); got != "master11 master12 master13 worker51" {
+			t.Errorf("nodes %s", got)
+		}
+	})
+	t.Run("a master, while another one is dead as well", func(t *testing.T) {
+		t.Parallel()
+		b := newBed(t, setting{masters: 5, workers: 1})
+		b.instantiate()
+		b.must(mgmtdriver.InstantiateEnd)
+		b.kill("12")
+		b.kill("13")
+		b.heal("12")
+		b.removed = withoutPorts(b.removed)
+		b.must(mgmtdriver.HealStart)
+		if members := b.world.View().Members; strings.Join(members, " ") != "master11 master13 master14 master15" {
+			t.Errorf("members %s", members)
+		}
+	})
 	t.Run("a worker", func(t *testing.T) {
 		t.Parallel()
 		b := newBed(t, setting{masters: 1, workers: 2})

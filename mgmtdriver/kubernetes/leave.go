@@ -3,6 +3,7 @@ package kubernetes
 import (
 	"context"
 	"errors"
+	"fmt"
 	"maps"
 	"net/http"
 	"net/netip"
@@ -25,10 +26,15 @@ func (s *site) assess(ctx context.Context) (mgmtdriver.Result, error) {
 	if err != nil {
 		return mgmtdriver.Result{}, err
 	}
+	if err := s.seek(ctx, c); err != nil {
+		return mgmtdriver.Result{}, err
+	}
 	nodes := slices.Concat(s.all(), s.removed)
 	present := c.names(nodes)
 	for _, n := range nodes {
-		n.name = present[n.ip]
+		if n.ip.IsValid() {
+			n.name = present[n.ip]
+		}
 	}
 	if masters := c.goingMasters(s.removed); len(masters) > 0 {
 		members, err := c.members(ctx)
@@ -52,6 +58,46 @@ func (s *site) assess(ctx context.Context) (mgmtdriver.Result, error) {
 func (c *control) uncordon(ctx context.Context, nodes map[netip.Addr]string) error {
 	return c.Uncordon(ctx, slices.Sorted(maps.Values(nodes)))
 }
+
+// seek finds out where masters were that go and have lost their address: what etcd, or else the cluster, misses at an address that nobody has.
+func (s *site) seek(ctx context.Context, c *control) error {
+	lost := filter(s.removed, func(n *node) bool { return !n.ip.IsValid() })
+	if len(lost) == 0 {
+		return nil
+	}
+	members, err := c.members(ctx)
+	if err != nil {
+		return err
+	}
+	var missing []netip.Addr
+	miss := func(ip netip.Addr) {
+		known := slices.ContainsFunc(slices.Concat(s.all(), s.removed), func(n *node) bool { return n.ip == ip })
+		if ip.IsValid() && !known && !slices.Contains(missing, ip) {
+			missing = append(missing, ip)
+		}
+	}
+	for _, m := range members {
+		if !m.healthy {
+			miss(m.ip)
+		}
+	}
+	for i := range c.Nodes {
+		if _, master := c.Nodes[i].Metadata.Labels[masterLabel]; master && !c.Nodes[i].Ready() {
+			miss(c.Nodes[i].IP())
+		}
+	}
+	if len(missing) > len(lost) {
+		return &mgmtdriver.Failure{Title: "Master has no address", Status: http.StatusConflict, Detail: fmt.Sprintf(
+			"masters at %v do not answer, and nobody knows which of them goes: heal the whole VNF, without vnfcInstanceId", missing)}
+	}
+	for i, ip := range missing {
+		lost[i].ip = ip
+	}
+	return nil
+}
+
+// masterLabel is what kubeadm labels masters with.
+const masterLabel = "node-role.kubernetes.io/control-plane"
 
 // goingMasters are the masters among nodes that go, in the order in which they leave: those that are ill first, since without them more
 // may leave.
@@ -91,6 +137,9 @@ func (s *site) remove(ctx context.Context) (mgmtdriver.Result, error) {
 	}
 	c, err := s.control(ctx, s.settled())
 	if err != nil {
+		return mgmtdriver.Result{}, err
+	}
+	if err := s.seek(ctx, c); err != nil {
 		return mgmtdriver.Result{}, err
 	}
 	workers := filter(s.removed, func(n *node) bool { return !n.master })

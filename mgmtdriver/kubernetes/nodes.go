@@ -54,13 +54,12 @@ func readCluster(call *mgmtdriver.Call, p *params) (*cluster, error) {
 	}
 	for i := range call.Removed {
 		n, err := p.node(&call.Removed[i])
-		switch {
-		case err == nil && n != nil:
-			c.removed = append(c.removed, n)
-		case err != nil && n.master && len(c.settled()) > 0:
-			return nil, err // etcd has to be told who goes
-		case err != nil:
+		if err != nil {
 			call.Log.Warn("a node that goes has lost its address", "error", err)
+		}
+		// Of masters etcd has to be told that they go: where they were is found out there.
+		if n != nil && (err == nil || n.master) {
+			c.removed = append(c.removed, n)
 		}
 	}
 	return c, c.locate(call)

@@ -99,6 +99,7 @@ func (c *cluster) add(m *machine, master bool) {
 	m.cluster = c
 	c.nodes[m.name] = &node{machine: m, ip: ip, master: master, labels: map[string]string{"kubernetes.io/hostname": m.name}}
 	if master {
+		c.nodes[m.name].labels["node-role.kubernetes.io/control-plane"] = ""
 		c.lastID++
 		c.members = append(c.members, &member{id: 0xa000000000000000 + c.lastID, name: m.name, ip: ip, machine: m})
 		m.put("/etc/kubernetes/pki/ca.crt", c.ca)

@@ -3,6 +3,7 @@ package kubernetes
 import (
 	"context"
 	"errors"
+	"net/netip"
 	"regexp"
 	"slices"
 	"strings"
@@ -74,7 +75,7 @@ func withBackends(content string, masters []*node) string {
 		if name == "" {
 			name = n.names()[0]
 		}
-		servers = append(servers, "    server  "+name+" "+n.ip.String()+":6443 check")
+		servers = append(servers, "    server  "+name+" "+netip.AddrPortFrom(n.ip, 6443).String()+" check")
 	}
 	return strings.Join(slices.Insert(lines, at, servers...), "\n") + "\n"
 }

@@ -58,8 +58,17 @@ func TestOldScripts(t *testing.T) {
 			t.Errorf("%s: %q", last, got)
 		}
 	}
+	for last, want := range map[string]int{"11": 1, "12": 1, "13": 1, "51": 0} {
+		if got := b.commands(last, "bash /tmp/install_helm.sh"); len(got) != want {
+			t.Errorf("Helm was installed on %s by %q", last, got)
+		}
+	}
+	b.heal("12")
+	b.must(mgmtdriver.HealStart)
+	b.replaced()
+	b.must(mgmtdriver.HealEnd)
 	if got := b.commands("12", "bash /tmp/install_helm.sh"); len(got) != 1 {
-		t.Errorf("Helm was installed by %q", got)
+		t.Errorf("Helm was installed on a healed master by %q", got)
 	}
 }
 

@@ -61,17 +61,28 @@ func TestOnlyTheDriversLinesOfHostsChange(t *testing.T) {
 
 func TestBackendsOfHAProxy(t *testing.T) {
 	t.Parallel()
-	masters := []*node{{name: "master59", ip: netip.MustParseAddr("10.10.0.59")}, {master: true, ip: netip.MustParseAddr("10.10.0.78")}}
-	const servers = "    server  master59 10.10.0.59:6443 check\n    server  master78 10.10.0.78:6443 check\n"
+	masters := []*node{{name: "master59", ip: netip.MustParseAddr("10.10.0.59")}, {master: true, ip: netip.MustParseAddr("10.10.0.78")},
+		{name: "master-0007", ip: netip.MustParseAddr("2001:db8::7")}}
+	const servers = "    server  master59 10.10.0.59:6443 check\n    server  master78 10.10.0.78:6443 check\n    server  master-0007 [2001:db8::7]:6443 check\n"
 	for _, row := range []struct{ name, before, want string }{
 		{"servers are replaced where they are", "backend kube-apiserver\n    balance roundrobin\n    server  master31 10.10.0.31:6443 check\n    server  master5 10.10.0.5:6443 check\nlisten stats\n    bind *:1080\n",
 			"backend kube-apiserver\n    balance roundrobin\n" + servers + "listen stats\n    bind *:1080\n"},
 		{"servers of something else stay", "backend a\n\tserver master59 10.10.0.59:80 check\nbackend b\n\tserver x 10.0.0.1:6443\n",
 			"backend a\n\tserver master59 10.10.0.59:80 check\nbackend b\n" + servers},
+		{"servers with IPv6 addresses", "backend b\n    server  master5 [2001:db8::5]:6443 check\n", "backend b\n" + servers},
 		{"a backend without servers at the end", "frontend f\nbackend b\n", "frontend f\nbackend b\n" + servers},
 	} {
 		if diff := cmp.Diff(row.want, withBackends(row.before, masters)); diff != "" {
 			t.Errorf("%s (-want +got):\n%s", row.name, diff)
 		}
+	}
+}
+
+func TestWhatIsReachedWithoutTheProxy(t *testing.T) {
+	t.Parallel()
+	p := &params{master: masterGroup{pods: netip.MustParsePrefix("fd00:10::/56"), services: netip.MustParsePrefix("fd00:20::/112")}}
+	const want = "fd00:10::/56,fd00:20::/112,127.0.0.1,localhost,2001:db8::9,2001:db8::/64,.svc,.cluster.local"
+	if got := p.noProxyFor(netip.MustParseAddr("2001:db8::9"), netip.MustParseAddr("2001:db8::5")); got != want {
+		t.Errorf("%s, want %s", got, want)
 	}
 }

@@ -178,7 +178,11 @@ func (p *params) noProxyFor(cluster, master netip.Addr) string {
 	entries := []string{p.proxy.NoProxy, p.master.pods.String(), p.master.services.String(), "127.0.0.1", "localhost", cluster.String()}
 	nodes := p.proxy.Nodes
 	if !nodes.IsValid() {
-		nodes, _ = master.Prefix(24) // 24 is a length that every address has
+		bits := 24
+		if master.Is6() {
+			bits = 64
+		}
+		nodes, _ = master.Prefix(bits) // a length that the address has
 	}
 	entries = append(entries, nodes.String())
 	if nodes.Addr().Is4() && 1<<(32-nodes.Bits()) <= expandedNetwork {

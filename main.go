@@ -41,6 +41,7 @@ type commands struct {
 	Serve        serveCommand        `cmd:"" help:"Serve the API and carry operations out."`
 	Demo         demoCommand         `cmd:"" help:"Serve with a simulated OpenStack and walk through the life of a VNF."`
 	Migrate      migrateCommand      `cmd:"" help:"Bring the database to the schema of this version, and end."`
+	Secrets      secretsCommand      `cmd:"" help:"Replace the key that seals secrets in the database."`
 	Package      packageCommand      `cmd:"" help:"Build and check VNF packages."`
 	OpenstackSim openstackSimCommand `cmd:"" name:"openstack-sim" help:"Serve a simulated OpenStack."`
 	HashPassword hashPasswordCommand `cmd:"" help:"Print the hash of a password, read from the standard input, for the file of users."`
@@ -86,7 +87,7 @@ type migrateCommand struct {
 }
 
 func (c *migrateCommand) Run(ctx context.Context) error {
-	database, err := c.open(ctx)
+	database, err := c.open(ctx, slog.New(slog.NewTextHandler(os.Stderr, nil)))
 	if err != nil {
 		return err
 	}
@@ -172,7 +173,7 @@ func defaultDataDir() string {
 type databaseFlags struct {
 	DatabaseURL   string `env:"VNFM_DATABASE_URL" placeholder:"URL" help:"PostgreSQL, as postgres://user:password@host/database. Default: a private server under the data directory."`
 	DataDir       string `default:"${datadir}" env:"VNFM_DATA_DIR" type:"path" help:"Directory of the private PostgreSQL and its key. Default: $XDG_DATA_HOME/vnfm, or /var/lib/vnfm for root."`
-	SecretKeyFile string `env:"VNFM_SECRET_KEY_FILE" type:"path" placeholder:"FILE" help:"Key that seals secrets in the database; made if it does not exist. Must be given with a database URL. Default: secret.key in the data directory."`
+	SecretKeyFile string `env:"VNFM_SECRET_KEY_FILE" type:"path" placeholder:"FILE" help:"Keys that seal secrets in the database; made if it does not exist. Must be given with a database URL. Default: secret.key in the data directory."`
 }
 
 // database is an open database, with the private server behind it if there is one.
@@ -182,7 +183,7 @@ type database struct {
 }
 
 // open connects to the database, starting the private one if needed, and brings it to this version's schema.
-func (f *databaseFlags) open(ctx context.Context) (_ *database, err error) {
+func (f *databaseFlags) open(ctx context.Context, logger *slog.Logger) (_ *database, err error) {
 	db := &database{}
 	defer func() {
 		if err != nil {
@@ -204,11 +205,11 @@ func (f *databaseFlags) open(ctx context.Context) (_ *database, err error) {
 	default:
 		keyFile = filepath.Join(f.DataDir, "secret.key")
 	}
-	key, err := store.LoadOrCreateKey(keyFile)
+	keys, err := store.OpenKeyring(keyFile, logger)
 	if err != nil {
 		return nil, err
 	}
-	if db.Store, err = store.Open(ctx, store.Config{URL: url, Keys: []store.Key{key}}); err != nil {
+	if db.Store, err = store.Open(ctx, store.Config{URL: url, Keys: keys}); err != nil {
 		return nil, err
 	}
 	return db, db.Migrate(ctx)

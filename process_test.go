@@ -75,8 +75,13 @@ func freeAddress(tb testing.TB) string {
 // serve starts a process on a database and waits until it is ready.
 func serve(tb testing.TB, databaseURL, keyFile string, args ...string) *process {
 	tb.Helper()
-	args = append([]string{"serve", "--listen", "127.0.0.1:0", "--database-url", databaseURL, "--secret-key-file", keyFile,
-		"--log-level", "info", "--log-format", "text"}, args...)
+	return start(tb, append([]string{"--database-url", databaseURL, "--secret-key-file", keyFile}, args...)...)
+}
+
+// start starts a process and waits until it is ready.
+func start(tb testing.TB, args ...string) *process {
+	tb.Helper()
+	args = append([]string{"serve", "--listen", "127.0.0.1:0", "--log-level", "info", "--log-format", "text"}, args...)
 	p := &process{t: tb, command: command(tb, args...), log: &journal{}, ended: make(chan error, 1), client: servertest.Client(tb)}
 	p.command.Stderr = p.log
 	if err := p.command.Start(); err != nil {

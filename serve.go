@@ -151,7 +151,7 @@ func (f *serveFlags) serve(ctx context.Context, logger *slog.Logger, ready func(
 		return err
 	}
 	defer func() { err = errors.Join(err, connections.Close()) }()
-	db, err := f.open(ctx)
+	db, err := f.open(ctx, logger)
 	if err != nil {
 		return err
 	}

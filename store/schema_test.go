@@ -89,7 +89,7 @@ func statements(t *testing.T) map[string]string {
 				return true
 			}
 			statement, ok := text(expression, constants)
-			if !ok {
+			if !ok || strings.Contains(statement, "$table") { // one for several tables, see sealedColumn
 				return true
 			}
 			verb, _, _ := strings.Cut(strings.TrimSpace(statement), " ")

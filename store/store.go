@@ -23,10 +23,10 @@ import (
 
 // Config says where the database is.
 type Config struct {
-	URL            string // postgres://…
-	Keys           []Key  // for secrets: the first seals, all open
-	MaxConnections int32  // without those of uploads; default 20
-	MaxUploads     int32  // uploads at once, each with a connection, further ones wait; default 10
+	URL            string   // postgres://…
+	Keys           *Keyring // for secrets
+	MaxConnections int32    // without those of uploads; default 20
+	MaxUploads     int32    // uploads at once, each with a connection, further ones wait; default 10
 }
 
 // Store is an open database. Its methods may be called concurrently.
@@ -55,7 +55,7 @@ const (
 
 // Open connects to a database. The schema may still be missing, see [Store.Migrate].
 func Open(ctx context.Context, config Config) (_ *Store, err error) {
-	if len(config.Keys) == 0 {
+	if config.Keys == nil {
 		return nil, errors.New("a database needs a key for its secrets")
 	}
 	s := &Store{sealer: sealer{config.Keys}}

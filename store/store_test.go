@@ -252,7 +252,7 @@ func TestKeyFile(t *testing.T) {
 	group := errgroup.Group{}
 	for range 8 {
 		group.Go(func() error {
-			_, err := store.LoadOrCreateKey(name)
+			_, err := store.OpenKeyring(name, silent)
 			return err
 		})
 	}
@@ -266,7 +266,7 @@ func TestKeyFile(t *testing.T) {
 	if err := os.Chmod(name, 0o644); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := store.LoadOrCreateKey(name); err == nil || !strings.Contains(err.Error(), "read by others") {
+	if _, err := store.OpenKeyring(name, silent); err == nil || !strings.Contains(err.Error(), "read by others") {
 		t.Errorf("a key file that others can read is taken: %v", err)
 	}
 }
@@ -320,7 +320,7 @@ func TestProcessesMigrateTogether(t *testing.T) {
 	group := errgroup.Group{}
 	for range 6 {
 		group.Go(func() error {
-			db, err := store.Open(t.Context(), store.Config{URL: url, Keys: []store.Key{storetest.Key(t)}})
+			db, err := store.Open(t.Context(), store.Config{URL: url, Keys: store.NewKeyring(storetest.Key(t))})
 			if err != nil {
 				return err
 			}

@@ -33,6 +33,30 @@ func lockDir(dir string) (*os.File, error) {
 	return lock, nil
 }
 
+// Running returns where the server of a directory listens that another process has started; "" if there is none.
+func Running(dir string) (string, error) {
+	dir, err := filepath.Abs(dir)
+	if err != nil {
+		return "", err
+	}
+	data := filepath.Join(dir, "data")
+	content, err := os.ReadFile(filepath.Join(data, "postmaster.pid")) //nolint:gosec // ours
+	if errors.Is(err, fs.ErrNotExist) {
+		return "", nil
+	}
+	if err != nil {
+		return "", err
+	}
+	// The process, the data, the start, the port, the directory of the socket.
+	const socketLine = 4
+	lines := strings.Split(string(content), "\n")
+	pid, err := strconv.Atoi(strings.TrimSpace(lines[0]))
+	if err != nil || len(lines) <= socketLine || !serves(pid, data) {
+		return "", nil //nolint:nilerr // what is no process does not run
+	}
+	return urlOf(strings.TrimSpace(lines[socketLine])), nil
+}
+
 // stopOrphan ends a server of this data directory that a killed process has left behind, which is about to end by itself or
 // was not told. The directory has to be locked.
 func stopOrphan(ctx context.Context, data string) error {

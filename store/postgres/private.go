@@ -123,8 +123,10 @@ func (p *Private) release() error {
 }
 
 // URL is where the server listens, as its superuser.
-func (p *Private) URL() string {
-	return "postgres:///postgres?" + url.Values{"user": {"vnfm"}, "host": {p.socketDir}}.Encode()
+func (p *Private) URL() string { return urlOf(p.socketDir) }
+
+func urlOf(socketDir string) string {
+	return "postgres:///postgres?" + url.Values{"user": {"vnfm"}, "host": {socketDir}}.Encode()
 }
 
 // Stop ends the server: connections are closed, data is written. It may be called again.

@@ -82,7 +82,7 @@ func Existing(tb testing.TB, databaseURL string) *Database {
 
 func open(tb testing.TB, databaseURL string) *Database {
 	tb.Helper()
-	opened, err := store.Open(tb.Context(), store.Config{URL: databaseURL, Keys: []store.Key{Key(tb)}})
+	opened, err := store.Open(tb.Context(), store.Config{URL: databaseURL, Keys: store.NewKeyring(Key(tb))})
 	if err != nil {
 		tb.Fatal(err)
 	}
@@ -143,7 +143,7 @@ func startServer(ctx context.Context) (*server, error) {
 	if err != nil {
 		return nil, err
 	}
-	opened, err := store.Open(ctx, store.Config{URL: withDatabase(started.url, started.template), Keys: []store.Key{key}})
+	opened, err := store.Open(ctx, store.Config{URL: withDatabase(started.url, started.template), Keys: store.NewKeyring(key)})
 	if err != nil {
 		return nil, err
 	}

@@ -146,6 +146,7 @@ func (f *serveFlags) serve(ctx context.Context, logger *slog.Logger, ready func(
 		return err
 	}
 	began := time.Now()
+	slog.SetDefault(logger) // what has no logger of its own
 	drivers, connections, err := f.drivers(ctx, logger)
 	if err != nil {
 		return err

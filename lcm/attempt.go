@@ -236,7 +236,14 @@ func (a *attempt) call(ctx context.Context, act action) (result Result, err erro
 		}
 		a.run.Deployment.Vim = access
 	}
-	return act(ctx, a.run)
+	result, err = act(ctx, a.run)
+	if err == nil && result.detail == "" {
+		return result, nil
+	}
+	// What a peer says may repeat what it was sent.
+	known := a.run.redactor()
+	result.detail = known.Redact(result.detail)
+	return result, redacted(err, known)
 }
 
 // unexpectedPatience is how long a step is repeated that fails for a reason nobody foresaw, such as a restart of the database.
@@ -340,6 +347,7 @@ func (a *attempt) move(ctx context.Context, event Event, reason error, steps ...
 	switch {
 	case reason != nil:
 		operation.Error = ProblemOf(reason)
+		operation.Error.Title = a.run.redactor().Redact(operation.Error.Title)
 	case next == StateCompleted:
 		operation.Error = nil
 	}
@@ -375,32 +383,4 @@ func (a *attempt) commit(ctx context.Context, commit Commit) error {
 			return fmt.Errorf("commit operation %s: %w", a.run.Operation.ID, err)
 		}
 	}
-}
-
-// ProblemOf is the description of an operation's failure for the client.
-func ProblemOf(err error) *Problem {
-	problem := &Problem{Title: "Operation failed", Status: http.StatusInternalServerError, Detail: err.Error()}
-	var (
-		failed      *Failure
-		rejected    *Rejected
-		unavailable *Unavailable
-		stopped     *cancelled
-		invalid     *InvalidRequest
-		impossible  *Unprocessable
-	)
-	switch {
-	case errors.As(err, &stopped):
-		return stopped.problem()
-	case errors.As(err, &failed):
-		problem.Title, problem.Status = failed.Title, failed.Status
-	case errors.As(err, &rejected):
-		problem.Title, problem.Status = "VIM refused the request", rejected.Status
-	case errors.As(err, &unavailable):
-		problem.Title, problem.Status = "Out of reach", http.StatusServiceUnavailable
-	case errors.As(err, &invalid):
-		problem.Status = http.StatusBadRequest
-	case errors.As(err, &impossible):
-		problem.Status = http.StatusUnprocessableEntity
-	}
-	return problem
 }

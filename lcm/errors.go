@@ -3,6 +3,7 @@ package lcm
 import (
 	"errors"
 	"fmt"
+	"net/http"
 	"strings"
 )
 
@@ -90,4 +91,32 @@ func Legible(words string) string {
 		words = strings.ToValidUTF8(words[:MaxWords], "") + " …"
 	}
 	return words
+}
+
+// ProblemOf is the description of an operation's failure for the client.
+func ProblemOf(err error) *Problem {
+	problem := &Problem{Title: "Operation failed", Status: http.StatusInternalServerError, Detail: err.Error()}
+	var (
+		failed      *Failure
+		rejected    *Rejected
+		unavailable *Unavailable
+		stopped     *cancelled
+		invalid     *InvalidRequest
+		impossible  *Unprocessable
+	)
+	switch {
+	case errors.As(err, &stopped):
+		return stopped.problem()
+	case errors.As(err, &failed):
+		problem.Title, problem.Status = failed.Title, failed.Status
+	case errors.As(err, &rejected):
+		problem.Title, problem.Status = "VIM refused the request", rejected.Status
+	case errors.As(err, &unavailable):
+		problem.Title, problem.Status = "Out of reach", http.StatusServiceUnavailable
+	case errors.As(err, &invalid):
+		problem.Status = http.StatusBadRequest
+	case errors.As(err, &impossible):
+		problem.Status = http.StatusUnprocessableEntity
+	}
+	return problem
 }

@@ -1,12 +1,12 @@
 package lcm
 
 import (
-	"cmp"
 	"encoding/json"
 	"log/slog"
 	"regexp"
-	"slices"
 	"strings"
+
+	"vnfm/mgmtdriver/ssh"
 )
 
 // Masked stands in place of a secret wherever somebody can read it.
@@ -49,19 +49,20 @@ func SecretName(name string) bool {
 	return false
 }
 
-// Redact returns a text without the secrets that [Mask] would mask in a JSON-like value.
-func Redact(text string, value any) string {
-	found := secrets(value, false, nil)
-	// The longest first: one secret may be a part of another.
-	slices.SortFunc(found, func(a, b string) int { return cmp.Compare(len(b), len(a)) })
-	for _, secret := range found {
-		text = strings.ReplaceAll(text, secret, Masked)
+// Redact returns a text without the secrets that [Mask] would mask in JSON-like values.
+func Redact(text string, values ...any) string { return redactor(values...).Redact(text) }
+
+// redactor knows the secrets in JSON-like values.
+func redactor(values ...any) *ssh.Redactor {
+	known := &ssh.Redactor{}
+	for _, value := range values {
+		known.Add(secrets(value, false, nil)...)
 	}
-	return text
+	return known
 }
 
 // secrets appends the strings under secret names, at any depth, and the passwords in URLs to found.
-func secrets(value any, secret bool, found []string) []string {
+func secrets(value any, secret bool, found []ssh.Secret) []ssh.Secret {
 	switch value := value.(type) {
 	case map[string]any:
 		for name, element := range value {
@@ -73,10 +74,10 @@ func secrets(value any, secret bool, found []string) []string {
 		}
 	case string:
 		if secret && value != "" {
-			found = append(found, value)
+			found = append(found, ssh.Secret(value))
 		}
 		for _, parts := range urlPassword.FindAllStringSubmatch(value, -1) {
-			found = append(found, parts[2])
+			found = append(found, ssh.Secret(parts[2]))
 		}
 	}
 	return found

@@ -32,6 +32,10 @@ func (s *Server) writeProblem(err error, c echo.Context) {
 		return
 	}
 	status, detail := s.describe(err, c)
+	var sent any
+	if json.Unmarshal(body(c), &sent) == nil { // else nothing was read
+		detail = lcm.Redact(detail, sent)
+	}
 	document, marshalErr := json.Marshal(api.ProblemDetails{Title: http.StatusText(status), Status: status, Detail: detail})
 	if marshalErr != nil {
 		panic(marshalErr) // strings and a number always marshal

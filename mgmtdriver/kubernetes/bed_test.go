@@ -49,6 +49,8 @@ type bed struct {
 	additional    map[string]any // of a later operation
 	operation     string
 	opID, servers int
+	volumes       int
+	keepVolumes   bool // in a heal
 }
 
 type setting struct {
@@ -56,6 +58,7 @@ type setting struct {
 	world            kubetest.Options
 	config           kubernetes.Config
 	legacy           bool // the script knows no phases
+	storage          bool // there is a storage server, 91
 	change           func(params map[string]any)
 }
 
@@ -93,9 +96,14 @@ func newBed(tb testing.TB, of setting) *bed {
 		b.params = sampleParams(tb, "complex")
 		b.ports = []mgmtdriver.Port{{Name: "vip_CP", ID: "vip", Addresses: []netip.Addr{b.address(vip)}}}
 	}
+	if of.storage {
+		b.params = sampleParams(tb, "storage")
+	}
 	cluster := b.params[kubernetes.Parameter].(map[string]any)
-	for _, group := range []string{"master_node", "worker_node"} {
-		cluster[group].(map[string]any)["password"] = secret
+	for _, login := range []string{"master_node", "worker_node", "storage_server"} {
+		if group, ok := cluster[login].(map[string]any); ok {
+			group["password"] = secret
+		}
 	}
 	if of.change != nil {
 		of.change(cluster)
@@ -105,6 +113,9 @@ func newBed(tb testing.TB, of setting) *bed {
 	}
 	for i := range of.workers {
 		b.vnfcs = append(b.vnfcs, b.vnfc("workerNode", fmt.Sprint(51+i)))
+	}
+	if of.storage {
+		b.vnfcs = append(b.vnfcs, b.vnfc("storage_server", "91"))
 	}
 	return b
 }
@@ -146,9 +157,26 @@ func (b *bed) vnfc(vdu, last string) mgmtdriver.Vnfc {
 	if vdu == "masterNode" {
 		aspect, cp = "master_instance", "masterNode_CP1"
 	}
+	var volumes []mgmtdriver.Volume
+	if vdu == "storage_server" {
+		aspect, cp, volumes = "", "storage_server_CP", []mgmtdriver.Volume{b.volume()}
+	}
 	b.servers++
-	return mgmtdriver.Vnfc{ID: "vnfc-" + last, VduID: vdu, AspectID: aspect, ServerID: fmt.Sprintf("server-%d", b.servers),
+	return mgmtdriver.Vnfc{ID: "vnfc-" + last, VduID: vdu, AspectID: aspect, ServerID: fmt.Sprintf("server-%d", b.servers), Volumes: volumes,
 		Ports: []mgmtdriver.Port{{Name: cp, ID: "port-" + last, Addresses: []netip.Addr{b.address(last)}}}}
+}
+
+// volume is a new one.
+func (b *bed) volume() mgmtdriver.Volume {
+	b.volumes++
+	return mgmtdriver.Volume{Name: "storage_server_volume", ID: fmt.Sprintf("%08d-63ae-4c0e-8d7f-0123456789ab", b.volumes)}
+}
+
+// sampleVdus are those of the sample package.
+var sampleVdus = []mgmtdriver.Vdu{
+	{ID: "masterNode", AspectID: "master_instance", Cps: []string{"masterNode_CP1"}},
+	{ID: "workerNode", AspectID: "worker_instance", Cps: []string{"workerNode_CP2"}},
+	{ID: "storage_server", Cps: []string{"storage_server_CP"}, Storages: []string{"storage_server_volume"}},
 }
 
 func lastOf(vnfc *mgmtdriver.Vnfc) string { return strings.TrimPrefix(vnfc.ID, "vnfc-") }
@@ -257,6 +285,9 @@ func (b *bed) replaced() {
 		if slices.ContainsFunc(b.removed, func(r mgmtdriver.Vnfc) bool { return r.ID == vnfc.ID }) {
 			b.servers++
 			vnfc.ServerID = fmt.Sprintf("server-%d", b.servers)
+			if len(vnfc.Volumes) > 0 && !b.keepVolumes {
+				vnfc.Volumes = []mgmtdriver.Volume{b.volume()}
+			}
 			b.boot(vnfc)
 			b.added = append(b.added, *vnfc)
 		}
@@ -273,7 +304,7 @@ func (b *bed) call(hook mgmtdriver.Hook) *mgmtdriver.Call {
 		Hook:      hook,
 		Operation: mgmtdriver.Operation{ID: fmt.Sprintf("op-%d", b.opID), Type: b.operation, Request: json.RawMessage(b.request), AdditionalParams: additional},
 		Instance:  mgmtdriver.Instance{ID: "instance", Name: "cluster", FlavourID: "simple", AdditionalParams: b.params},
-		Before:    b.before, After: b.after, Removed: b.removed, Added: b.added, Ports: b.ports,
+		Before:    b.before, After: b.after, Removed: b.removed, Added: b.added, Ports: b.ports, Vdus: sampleVdus,
 		Package: files{b.files}, HostKeys: b.keys, Vims: b.vims, Log: slog.New(slog.NewTextHandler(b.log, nil)),
 		Outputs: map[string]json.RawMessage{},
 	}

@@ -22,6 +22,7 @@ type Config struct {
 	BootTime    time.Duration // in which new nodes have to let one log in; default 15 min
 	InstallTime time.Duration // that a script may take on a node; default 45 min
 	DrainTime   time.Duration // that pods have to leave a node; default 5 min
+	VolumeTime  time.Duration // that a PersistentVolume may take to come or to go; default 150 s
 	Together    int           // nodes that are worked on at once; default 32
 }
 
@@ -37,6 +38,7 @@ func New(pool *ssh.Pool, config Config) *Driver {
 	config.BootTime = cmp.Or(config.BootTime, 15*time.Minute)
 	config.InstallTime = cmp.Or(config.InstallTime, 45*time.Minute)
 	config.DrainTime = cmp.Or(config.DrainTime, 5*time.Minute)
+	config.VolumeTime = cmp.Or(config.VolumeTime, 150*time.Second)
 	if config.Together < 1 {
 		config.Together = ssh.DefaultParallel
 	}
@@ -47,13 +49,14 @@ func New(pool *ssh.Pool, config Config) *Driver {
 func (d *Driver) Steps(hook mgmtdriver.Hook) []mgmtdriver.Step {
 	switch hook {
 	case mgmtdriver.InstantiateEnd, mgmtdriver.HealEnd:
-		return append(d.joining(), d.step("register", (*site).register))
+		return slices.Concat(d.joining(), d.storing(), []mgmtdriver.Step{d.step("register", (*site).register)})
 	case mgmtdriver.ScaleEnd, mgmtdriver.ScaleToLevelEnd:
-		return d.joining()
+		return append(d.joining(), d.step("nfs_clients", (*site).installClients))
 	case mgmtdriver.ScaleStart, mgmtdriver.ScaleToLevelStart:
 		return append(d.leaving(), d.step("hosts", (*site).writeHosts))
 	case mgmtdriver.HealStart:
-		return append(d.leaving(), d.step("unregister", (*site).unregisterWhole))
+		return slices.Concat([]mgmtdriver.Step{d.step("volumes_in_use", (*site).refuseVolumesInUse)}, d.leaving(),
+			[]mgmtdriver.Step{d.step("remove_volumes", (*site).removeVolumes), d.step("unregister", (*site).unregisterWhole)})
 	case mgmtdriver.TerminateEnd:
 		return []mgmtdriver.Step{{Name: "unregister", Do: unregister}}
 	default:
@@ -125,11 +128,7 @@ func (s *site) whole() bool { return len(s.settled()) == 0 }
 
 // host is a node to work on.
 func (s *site) host(n *node) *ssh.Host {
-	group := &s.worker
-	if n.master {
-		group = &s.master.group
-	}
-	target := group.login.Target(cmp.Or(n.name, n.names()[0]), n.vnfc, netip.AddrPortFrom(n.ssh, s.driver.config.SSHPort))
+	target := n.login.Target(cmp.Or(n.name, n.names()[0]), n.vnfc, netip.AddrPortFrom(n.ssh, s.driver.config.SSHPort))
 	return s.driver.pool.Host(s.call, target, s.secrets)
 }
 
@@ -156,7 +155,7 @@ func (d *Driver) Check(ctx context.Context, call *mgmtdriver.Call) error {
 	}
 	switch call.Hook {
 	case mgmtdriver.InstantiateEnd:
-		return cmp.Or(checkNames(call, p), checkFiles(ctx, call, p), checkName(ctx, call, p))
+		return cmp.Or(checkNames(call, p), checkFiles(ctx, call, p), p.storage.Check(ctx, call, pointer), checkName(ctx, call, p))
 	case mgmtdriver.ScaleStart, mgmtdriver.ScaleEnd, mgmtdriver.ScaleToLevelStart, mgmtdriver.ScaleToLevelEnd:
 		return kube.CheckScale(call, p.worker.aspectID)
 	case mgmtdriver.HealStart, mgmtdriver.HealEnd:

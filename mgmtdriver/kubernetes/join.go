@@ -23,7 +23,11 @@ const (
 
 // await waits for the new nodes to start.
 func (s *site) await(ctx context.Context) (mgmtdriver.Result, error) {
-	return ssh.Await(ctx, s.call, s.hosts(s.newNodes()), s.driver.config.BootTime)
+	server, err := s.newStorage()
+	if err != nil {
+		return mgmtdriver.Result{}, err
+	}
+	return ssh.Await(ctx, s.call, s.hosts(append(s.newNodes(), server...)), s.driver.config.BootTime)
 }
 
 // names is the output of the steps that find out how nodes are called in the cluster.

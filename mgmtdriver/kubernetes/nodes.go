@@ -8,12 +8,14 @@ import (
 
 	"vnfm/mgmtdriver"
 	"vnfm/mgmtdriver/kube"
+	"vnfm/mgmtdriver/param"
 )
 
 // node is a VNFC as a node of the cluster.
 type node struct {
 	vnfc   *mgmtdriver.Vnfc
 	master bool
+	login  param.Login
 	ssh    netip.Addr // where it is logged in to
 	ip     netip.Addr // in the network of the cluster
 	name   string     // in the cluster; "" until it is known
@@ -70,11 +72,14 @@ func (p *params) node(vnfc *mgmtdriver.Vnfc) (*node, error) {
 	n := &node{vnfc: vnfc}
 	group := &p.worker
 	switch {
+	case p.isStorage(vnfc):
+		return nil, nil
 	case p.isMaster(vnfc):
 		n.master, group = true, &p.master.group
 	case !p.isWorker(vnfc):
 		return nil, nil
 	}
+	n.login = group.login
 	var err error
 	if n.ssh, err = vnfc.Address(group.sshCpName); err != nil {
 		return n, err

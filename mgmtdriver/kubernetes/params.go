@@ -10,6 +10,7 @@ import (
 	"vnfm/mgmtdriver"
 	"vnfm/mgmtdriver/param"
 	"vnfm/mgmtdriver/ssh"
+	"vnfm/mgmtdriver/storage"
 )
 
 // Parameter is the attribute of additionalParams that says how a cluster is made.
@@ -32,6 +33,8 @@ type params struct {
 	worker         group
 	proxy          param.Proxy // used if both addresses are given; Nodes unset = the network of the first master
 	registries     []registry
+	storage        *storage.Params // nil: none
+	storageVdu     string          // of the storage server, as far as the VNFD tells
 }
 
 // group says how the nodes of one role are found and logged in to.
@@ -77,11 +80,7 @@ func readParams(additional map[string]any) (*params, error) {
 	for _, entry := range r.Objects("private_registry_connection_info") {
 		p.registries = append(p.registries, readRegistry(entry))
 	}
-	for _, name := range []string{"storage_server", "pv_registration_params"} {
-		if r.Has(name) {
-			r.Refuse(name, "persistent volumes are not supported yet: leave %s out", name)
-		}
-	}
+	p.storage = storage.Read(r)
 	if p.master.pods.Overlaps(p.master.services) {
 		master.Invalid("cluster_cidr", "%s overlaps with the network of the pods, %s.", p.master.services, p.master.pods)
 	}
@@ -158,6 +157,9 @@ func ofCall(call *mgmtdriver.Call) (*params, error) {
 	if p.vimName == "" {
 		p.vimName = "kubernetes_vim_" + call.Instance.ID
 	}
+	if p.storage != nil {
+		p.storageVdu = p.storage.Server.VduID(call.Vdus)
+	}
 	return p, err
 }
 
@@ -166,6 +168,9 @@ func (p *params) secrets() []ssh.Secret {
 	found := slices.Concat(p.proxy.Secrets(), p.master.login.Secrets(), p.worker.login.Secrets())
 	for _, r := range p.registries {
 		found = append(found, r.password)
+	}
+	if p.storage != nil {
+		found = append(found, p.storage.Server.Password)
 	}
 	return found
 }

@@ -101,7 +101,6 @@ func TestRequestsAreChecked(t *testing.T) {
 		{"a port of the network that the package does not have", set("worker_node/nic_cp_name", "CP2"), "/worker_node/nic_cp_name", `"CP2"`},
 		{"a port of the cluster that the package does not have", set("master_node/cluster_cp_name", "vip"), "/master_node/cluster_cp_name", `"vip"`},
 		{"a floating IP that the package does not have", set("master_node/cluster_fip_name", "vip_FIP"), "/master_node/cluster_fip_name", `"vip_FIP"`},
-		{"persistent volumes", set("storage_server", map[string]any{}), "/storage_server", "not supported"},
 	} {
 		t.Run(row.name, func(t *testing.T) {
 			t.Parallel()

@@ -18,6 +18,7 @@ import (
 type work struct {
 	name    string // tells the jobs of a step apart
 	inOrder bool   // one node after the other; the first failure ends it
+	root    bool   // it is run as root
 	// job is what is run on a node. It is called before the job is started; a nil job says that the node is done already, errNotYet that it
 	// is to be called again.
 	job func(ctx context.Context, n *node, host *ssh.Host) (*ssh.Job, error)
@@ -79,7 +80,7 @@ func (s *site) look(ctx context.Context, w work, nodes []*node, state *workState
 	looked, mu := map[*node]nodeWork{}, sync.Mutex{}
 	asked := filter(nodes, func(n *node) bool { return !state.Done[n.vnfc.ServerID] && state.Failed[n.vnfc.ServerID] == "" })
 	err := s.each(ctx, asked, func(ctx context.Context, n *node, host *ssh.Host) error {
-		job := ssh.Job{ID: ssh.JobID(s.call, w.name)}
+		job := ssh.Job{ID: ssh.JobID(s.call, w.name), Root: w.root}
 		progress, err := host.Poll(ctx, job)
 		if err != nil {
 			return err
@@ -163,7 +164,7 @@ func (s *site) start(ctx context.Context, w work, nodes []*node, state *workStat
 		job, err := w.job(ctx, n, host)
 		done := err == nil && job == nil
 		if err == nil && job != nil {
-			job.ID = ssh.JobID(s.call, w.name)
+			job.ID, job.Root = ssh.JobID(s.call, w.name), w.root
 			err = host.Start(ctx, *job)
 		}
 		if err != nil && !errors.Is(err, errNotYet) {

@@ -33,6 +33,7 @@ type cluster struct {
 	members  []*member
 	pods     []pod
 	secrets  []map[string]any
+	volumes  map[string]*persistentVolume
 	joining  *machine // a master that is just joining
 	lastID   uint64
 }
@@ -77,7 +78,7 @@ func (w *World) newCluster(endpoint string) (*cluster, error) {
 	}
 	sum := sha256.Sum256(parsed.RawSubjectPublicKeyInfo)
 	c := &cluster{endpoint: endpoint, ca: string(pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: der})), caHash: hex.EncodeToString(sum[:]),
-		nodes: map[string]*node{}}
+		nodes: map[string]*node{}, volumes: map[string]*persistentVolume{}}
 	w.clusters = append(w.clusters, c)
 	return c, nil
 }
@@ -170,6 +171,13 @@ func (m *machine) kubectl(s *sshtest.Session, args []string) int {
 	case strings.HasPrefix(command, "delete pods --all-namespaces --field-selector spec.nodeName="):
 		name := strings.TrimPrefix(args[4], "spec.nodeName=")
 		c.pods = slices.DeleteFunc(c.pods, func(p pod) bool { return p.node == name })
+		return 0
+	case command == "apply -f -":
+		return m.applyVolume(s)
+	case command == "get persistentvolumes -o json":
+		return answer(s, map[string]any{"items": c.volumeList()})
+	case strings.HasPrefix(command, "delete persistentvolumes ") && strings.HasSuffix(command, " --ignore-not-found --wait=false"):
+		c.removeVolumes(args[2 : len(args)-2])
 		return 0
 	case command == "apply -f /tmp/create_admin_token.yaml":
 		return m.apply(s)

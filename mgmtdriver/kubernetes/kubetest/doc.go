@@ -1,5 +1,5 @@
 // Package kubetest plays the machines of Kubernetes clusters, as far as the driver of package kubernetes sees them: installation scripts, kubeadm,
-// kubectl, etcd with its majority, HAProxy and Docker. A machine is that of package sshtest; a world holds all machines and the clusters that they
+// kubectl, etcd with its majority, HAProxy and Docker, and on a storage server disks, mounts and exports. A machine is that of package sshtest; a world holds all machines and the clusters that they
 // make.
 //
 //	world := kubetest.New(kubetest.Options{})

@@ -19,6 +19,7 @@ type Options struct {
 	JoinTime    time.Duration // that it needs to make a cluster, or to join it
 	Docker      bool          // nodes use Docker in place of containerd
 	Password    string        // that all registries want; "" = any
+	VolumePhase string        // of a PersistentVolume that is made; "" = Available
 	// Tell is called with what happens on a machine, for people; nil: nobody is told. It must not call the world.
 	Tell func(address netip.Addr, what string)
 }
@@ -35,11 +36,12 @@ type World struct {
 	busy      int // scripts that run
 	mostBusy  int
 	scripts   map[*machine]int
+	disks     map[string]*Disk // by the beginning of the id of the volume
 }
 
 // New returns a world without machines.
 func New(options Options) *World {
-	return &World{options: options, machines: map[netip.Addr]*machine{}, scripts: map[*machine]int{}}
+	return &World{options: options, machines: map[netip.Addr]*machine{}, scripts: map[*machine]int{}, disks: map[string]*Disk{}}
 }
 
 // Fault makes commands fail.
@@ -137,6 +139,16 @@ func (w *World) Environment(address netip.Addr) map[string]string {
 	return nil
 }
 
+// Apt is the environment in which a machine has installed a package last.
+func (w *World) Apt(address netip.Addr) map[string]string {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if m := w.machines[address]; m != nil {
+		return maps.Clone(m.apt)
+	}
+	return nil
+}
+
 // Scripts are the numbers of scripts that were run on the machines that there were.
 func (w *World) Scripts() []int {
 	w.mu.Lock()
@@ -157,11 +169,18 @@ type machine struct {
 	loaded   string // the configuration that HAProxy has read
 	logins   []string
 	env      map[string]string // of the script by which the machine has joined
+
+	devices  map[string]*Disk
+	dirs     []string
+	mounts   map[string]string // devices by directory
+	packages []string
+	apt      map[string]string // the environment of the last installation
+	exported []string          // directory and client
 }
 
 // Boot boots a machine at addresses, the first of them in the network of its cluster, and returns what plays its commands.
 func (w *World) Boot(addresses ...netip.Addr) sshtest.Handler {
-	m := &machine{world: w, addresses: addresses}
+	m := &machine{world: w, addresses: addresses, devices: map[string]*Disk{}, mounts: map[string]string{}}
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	for _, address := range addresses {
@@ -183,6 +202,7 @@ func (m *machine) meet(server *sshtest.Server) {
 	}
 	m.server = server
 	m.put("/etc/hosts", "127.0.0.1 localhost\n")
+	m.put("/etc/fstab", "LABEL=cloudimg-rootfs / ext4 defaults 0 1\n")
 }
 
 // deploy puts a pod of an application, and one of the network, on a node.
@@ -238,8 +258,17 @@ func (m *machine) play(s *sshtest.Session) int {
 		if s.Root {
 			return m.kubeadm(s, args)
 		}
-	case "haproxy", "systemctl", "mv":
+	case "haproxy", "mv":
 		return m.haproxy(s)
+	case "systemctl":
+		if slices.Contains(args, "nfs-server") {
+			return m.nfs(s)
+		}
+		return m.haproxy(s)
+	case "readlink", "lsblk", "blkid", "mkfs.ext4", "mkdir", "findmnt", "mount":
+		return m.storage(s, args)
+	case "sh", "chown", "exportfs":
+		return m.nfs(s)
 	case "docker":
 		return m.docker(s, args)
 	}
@@ -316,6 +345,10 @@ type View struct {
 	Hosts     map[string]string   // /etc/hosts by address of the machine, those that are alive
 	Balancers map[string][]string // addresses of the servers of HAProxy as it runs, by address of the machine
 	Logins    map[string][]string // at registries, by address of the machine
+	Volumes   map[string]Volume   // PersistentVolumes of the last cluster
+	Mounts    map[string][]string // directories at which a disk is mounted, by address of the machine
+	Exports   map[string][]string // directories and clients, by address of the machine
+	Packages  map[string][]string // that were installed, by address of the machine
 }
 
 // Node is a node of a cluster.
@@ -332,7 +365,8 @@ func (w *World) View() View {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	v := View{Nodes: map[string]Node{}, Pods: map[string]int{}, Hosts: map[string]string{}, Balancers: map[string][]string{},
-		Logins: map[string][]string{}}
+		Logins: map[string][]string{}, Volumes: map[string]Volume{}, Mounts: map[string][]string{}, Exports: map[string][]string{},
+		Packages: map[string][]string{}}
 	for _, c := range w.clusters {
 		for name, n := range c.nodes {
 			v.Nodes[name] = Node{Address: n.ip.String(), Master: n.master, Ready: n.machine.ready(c), Closed: n.closed, Labels: maps.Clone(n.labels)}
@@ -347,6 +381,11 @@ func (w *World) View() View {
 		}
 	}
 	slices.Sort(v.Members)
+	if len(w.clusters) > 0 {
+		for name, p := range w.clusters[len(w.clusters)-1].volumes {
+			v.Volumes[name] = p.Volume
+		}
+	}
 	for address, m := range w.machines {
 		if m.addresses[0] != address || !m.alive() {
 			continue
@@ -359,6 +398,7 @@ func (w *World) View() View {
 		if len(m.logins) > 0 {
 			v.Logins[key] = m.logins
 		}
+		m.viewStorage(&v, key)
 	}
 	return v
 }

@@ -3,9 +3,11 @@ package lcm_test
 import (
 	"encoding/json"
 	"io/fs"
+	"os"
 	"slices"
 	"strings"
 	"testing"
+	"testing/fstest"
 	"time"
 
 	"vnfm/lcm"
@@ -72,4 +74,103 @@ func TestKubernetesClusterWithDeathBeforeEveryCommit(t *testing.T) {
 	if found := world.Surprises(); len(found) > 0 {
 		t.Errorf("surprises: %q", found)
 	}
+}
+
+// asSpecified is the sample package with its flavour storage under the name that the specification of persistent volumes has for it.
+func asSpecified(t *testing.T) fs.FS {
+	t.Helper()
+	tree := fstest.MapFS{}
+	for name, file := range files(t, samples.Kubernetes()) {
+		content := string(file.Data)
+		switch {
+		case strings.HasPrefix(name, "BaseHOT/simple/") || name == "Definitions/kubernetes_df_simple.yaml":
+			continue
+		case name == "Definitions/kubernetes_top.vnfd.yaml":
+			content = strings.Replace(content, "  - kubernetes_df_storage.yaml\n", "", 1)
+		case name == "Definitions/kubernetes_df_storage.yaml":
+			name, content = "Definitions/kubernetes_df_simple.yaml", strings.Replace(content, "flavour_id: storage", "flavour_id: simple", 1)
+		}
+		tree[strings.Replace(name, "BaseHOT/storage/", "BaseHOT/simple/", 1)] = &fstest.MapFile{Data: []byte(content)}
+	}
+	return tree
+}
+
+// The request of the specification makes a cluster with persistent volumes, and its storage server is healed, by processes of which each dies
+// before its second commit.
+func TestStorageServerWithDeathBeforeEveryCommit(t *testing.T) {
+	t.Parallel()
+	pool := ssh.NewPool(ssh.Config{})
+	t.Cleanup(func() { _ = pool.Close() })
+	world := kubetest.New(kubetest.Options{})
+	b := setupWith(t, heattest.Options{VMs: &heattest.SSHVMs{User: "ubuntu", Password: "ubuntu",
+		Handler: func(m heattest.Machine) sshtest.Handler { return world.Boot(m.Addresses...) }}},
+		mgmtdriver.Drivers{kubernetes.Name: kubernetes.New(pool, kubernetes.Config{SSHPort: sshtest.DefaultPort})})
+	instance := b.create(b.onboard(asSpecified(t)).Description.VnfdID)
+	content, err := os.ReadFile("testdata/kubernetes_storage_request.json")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var request map[string]any
+	if err := json.Unmarshal([]byte(strings.ReplaceAll(string(content), "NETWORK_ID", b.cloud.NetworkID("net0"))), &request); err != nil {
+		t.Fatal(err)
+	}
+	delete(request, "vimConnectionInfo")
+	body, err := json.Marshal(request)
+	if err != nil {
+		t.Fatal(err)
+	}
+	b.expect(b.mortal(b.manager.Instantiate(t.Context(), instance.ID, body)), lcm.StateCompleted)
+	volume := expectVolumes(t, b, instance, world)
+
+	var server string
+	for _, vnfc := range b.read(instance).InstantiatedVnfInfo.VnfcResourceInfo {
+		if vnfc.VduID == "storage_server" {
+			server = vnfc.ID
+		}
+	}
+	heal := json.RawMessage(`{"vnfcInstanceId": ["` + server + `"]}`)
+	available := world.View().Volumes["nfs-pv2"]
+	bound := available
+	bound.Phase, bound.Claim = "Bound", "default/data"
+	world.Change("nfs-pv2", bound, true)
+	operation := b.mortal(b.manager.Heal(t.Context(), instance.ID, heal))
+	b.expect(operation, lcm.StateFailedTemp)
+	if !strings.Contains(operation.Error.Detail, "nfs-pv2 Persistent volume is in use") || !strings.Contains(operation.Error.Detail, "default/data") {
+		t.Errorf("the heal fails with %q", operation.Error.Detail)
+	}
+	if same := expectVolumes(t, b, instance, world, "nfs-pv2"); same != volume {
+		t.Error("the volume has been replaced")
+	}
+	world.Change("nfs-pv2", available, false)
+	b.expect(b.mortal(b.manager.Retry(t.Context(), operation.ID)), lcm.StateCompleted)
+	if fresh := expectVolumes(t, b, instance, world); fresh == volume {
+		t.Error("the volume has not been replaced")
+	}
+	b.expect(b.mortal(b.manager.Terminate(t.Context(), instance.ID, json.RawMessage(`{"terminationType": "FORCEFUL"}`))), lcm.StateCompleted)
+	b.leaveNothing()
+	if found := world.Surprises(); len(found) > 0 {
+		t.Errorf("surprises: %q", found)
+	}
+}
+
+// expectVolumes checks that the volume of the storage server has ext4 and is mounted, and that all PersistentVolumes but some are available on it.
+// It returns the id of the volume.
+func expectVolumes(t *testing.T, b *bench, instance *lcm.VnfInstance, world *kubetest.World, but ...string) string {
+	t.Helper()
+	info := b.read(instance).InstantiatedVnfInfo
+	if len(info.VirtualStorageResourceInfo) != 1 {
+		t.Fatalf("volumes %+v", info.VirtualStorageResourceInfo)
+	}
+	volume := info.VirtualStorageResourceInfo[0].StorageResource.ResourceID
+	view := world.View()
+	if disk := world.Disk(volume); disk.Content != "ext4" || len(view.Mounts) != 1 || len(view.Exports) != 1 || len(view.Nodes) != 3 {
+		t.Errorf("on the volume is %q; mounts %v, exports %v, nodes %v", disk.Content, view.Mounts, view.Exports, view.Nodes)
+	}
+	for _, name := range []string{"nfs-pv1", "nfs-pv2", "nfs-pv3"} {
+		v := view.Volumes[name]
+		if v.Phase != "Available" && !slices.Contains(but, name) || view.Mounts[v.Server] == nil {
+			t.Errorf("%s is %+v; mounts %v", name, v, view.Mounts)
+		}
+	}
+	return volume
 }

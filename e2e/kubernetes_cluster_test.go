@@ -3,6 +3,7 @@
 package e2e
 
 import (
+	"bytes"
 	"crypto/tls"
 	"crypto/x509"
 	"encoding/json"
@@ -149,33 +150,6 @@ type kubeNode struct {
 // cluster, since the server tells it nobody. members are those of etcd.
 func (k *kubernetes) kubeNodes() (nodes map[string]kubeNode, members []string) {
 	k.t.Helper()
-	url, authority := k.registered()
-	authorities := x509.NewCertPool()
-	if !authorities.AppendCertsFromPEM([]byte(authority)) {
-		k.t.Fatalf("the authority of the VIM is %q", authority)
-	}
-	stores := k.stores()
-	i := slices.IndexFunc(stores, func(s store) bool { return strings.TrimSpace(s.CA) == strings.TrimSpace(authority) })
-	if i < 0 {
-		k.t.Fatalf("no cluster has the authority\n%s", authority)
-	}
-	for _, m := range stores[i].Members {
-		members = append(members, m.Name)
-	}
-	slices.Sort(members)
-
-	request, err := http.NewRequestWithContext(k.t.Context(), http.MethodGet, url+"/api/v1/nodes", nil)
-	if err != nil {
-		k.t.Fatal(err)
-	}
-	request.Header.Set("Authorization", "Bearer "+stores[i].Bearer)
-	client := &http.Client{Timeout: time.Minute, Transport: &http.Transport{TLSClientConfig: &tls.Config{RootCAs: authorities, MinVersion: tls.VersionTLS12}}}
-	defer client.CloseIdleConnections()
-	response, err := client.Do(request)
-	if err != nil {
-		k.t.Fatal(err)
-	}
-	defer response.Body.Close()
 	var list struct {
 		Items []struct {
 			Metadata struct {
@@ -188,14 +162,51 @@ func (k *kubernetes) kubeNodes() (nodes map[string]kubeNode, members []string) {
 			}
 		}
 	}
-	if err := json.NewDecoder(response.Body).Decode(&list); err != nil {
-		k.t.Fatalf("GET %s: %s: %v", request.URL, response.Status, err)
+	known := k.ask(http.MethodGet, "/api/v1/nodes", nil, &list)
+	for _, m := range known.Members {
+		members = append(members, m.Name)
 	}
+	slices.Sort(members)
 	nodes = map[string]kubeNode{}
 	for _, item := range list.Items {
 		nodes[item.Metadata.Name] = kubeNode{item.Status.Addresses[0].Address, item.Status.Conditions[0].Status == "True", item.Metadata.Labels["CIS-node"]}
 	}
 	return nodes, members
+}
+
+// ask asks the Kubernetes API. It returns the store of the cluster, from which the tests have the token.
+func (k *kubernetes) ask(method, path string, question, into any) store {
+	k.t.Helper()
+	url, authority := k.registered()
+	authorities := x509.NewCertPool()
+	if !authorities.AppendCertsFromPEM([]byte(authority)) {
+		k.t.Fatalf("the authority of the VIM is %q", authority)
+	}
+	stores := k.stores()
+	i := slices.IndexFunc(stores, func(s store) bool { return strings.TrimSpace(s.CA) == strings.TrimSpace(authority) })
+	if i < 0 {
+		k.t.Fatalf("no cluster has the authority\n%s", authority)
+	}
+	body, err := json.Marshal(question)
+	if err != nil {
+		k.t.Fatal(err)
+	}
+	request, err := http.NewRequestWithContext(k.t.Context(), method, url+path, bytes.NewReader(body))
+	if err != nil {
+		k.t.Fatal(err)
+	}
+	request.Header.Set("Authorization", "Bearer "+stores[i].Bearer)
+	client := &http.Client{Timeout: time.Minute, Transport: &http.Transport{TLSClientConfig: &tls.Config{RootCAs: authorities, MinVersion: tls.VersionTLS12}}}
+	defer client.CloseIdleConnections()
+	response, err := client.Do(request)
+	if err != nil {
+		k.t.Fatal(err)
+	}
+	defer response.Body.Close()
+	if err := json.NewDecoder(response.Body).Decode(into); err != nil || response.StatusCode >= http.StatusBadRequest {
+		k.t.Fatalf("%s %s: %s: %v, %v", method, request.URL, response.Status, into, err)
+	}
+	return stores[i]
 }
 
 // check compares the cluster with the VNF.

@@ -5,6 +5,7 @@ package e2e
 import (
 	"encoding/json"
 	"io/fs"
+	"maps"
 	"math"
 	"os"
 	"os/exec"
@@ -61,12 +62,15 @@ func startHosts(t *testing.T) {
 // node is a VNFC as a node of the cluster.
 type node struct{ vdu, server, host, address, name string }
 
-// nodes are those of a VDU, or of all, by the ids of the VNFCs.
+// storageServer is the VDU that is no node.
+const storageServer = "storage_server"
+
+// nodes are those of a VDU, or of all that are nodes, by the ids of the VNFCs.
 func (k *kubernetes) nodes(vdu string) map[string]node {
 	k.t.Helper()
 	found := map[string]node{}
 	for _, vnfc := range read[vnfInstance](k.t, instancePath(k.instanceID)).InstantiatedVnfInfo.VnfcResourceInfo {
-		if vdu != "" && vdu != vnfc.VduID {
+		if vdu != vnfc.VduID && (vdu != "" || vnfc.VduID == storageServer) {
 			continue
 		}
 		server, err := servers.Get(k.t.Context(), k.cloud.nova, vnfc.ComputeResource.ResourceID).Extract()
@@ -104,7 +108,9 @@ func (n node) file(t *testing.T, path string) string {
 // noteHosts notes what has been written down on the hosts of the nodes.
 func (k *kubernetes) noteHosts() {
 	k.t.Helper()
-	for _, n := range k.nodes("") {
+	hosts := k.nodes("")
+	maps.Copy(hosts, k.nodes(storageServer))
+	for _, n := range hosts {
 		k.seen[n.server] = true
 		for _, dir := range []string{"/home/ubuntu/.vnfm", "/tmp", "/var/log"} {
 			root := hostsDir() + "/fs/vms/" + n.server + "/root" + dir

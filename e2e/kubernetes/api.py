@@ -5,14 +5,12 @@ import secrets
 import re
 
 import cluster
+import volumes
+from cluster import Refused
 
 MANIFESTS = ("calico.yaml", "create_admin_token.yaml")
 ETCDCTL = ["etcdctl", "--endpoints=https://127.0.0.1:2379", "--cacert=/etc/kubernetes/pki/etcd/ca.crt",
            "--cert=/etc/kubernetes/pki/etcd/server.crt", "--key=/etc/kubernetes/pki/etcd/server.key"]
-
-
-class Refused(Exception):
-    pass
 
 
 def healthy(state):
@@ -110,6 +108,12 @@ def kubectl(state, own, argv, manifest):
     if argv[:2] == ["label", "node"] and argv[3] == "--overwrite":
         node(argv[2])["labels"].update(label.split("=", 1) for label in argv[4:])
         return ""
+    if command == "apply -f -":
+        return volumes.apply(state, manifest)
+    if command == "get persistentvolumes -o json":
+        return json.dumps(volumes.listed(state))
+    if argv[:2] == ["delete", "persistentvolumes"] and argv[-2:] == ["--ignore-not-found", "--wait=false"]:
+        return volumes.delete(state, argv[2:-2])
     if argv[:2] == ["apply", "-f"] and len(argv) == 3:
         return apply(state, manifest)
     if command == "-n kube-system get secrets --field-selector type=kubernetes.io/service-account-token -o json":

@@ -25,6 +25,10 @@ PKI = KUBERNETES + "/pki"
 APISERVER, ETCD, KUBELET_PORT = 6443, 2379, 10250
 
 
+class Refused(Exception):
+    """What a server answers to a question that it does not grant: the words and, perhaps, an output."""
+
+
 def write(path, text, mode=0o644):
     os.makedirs(os.path.dirname(path), exist_ok=True)
     with open(path, "w", opener=lambda p, flags: os.open(p, flags, mode)) as f:
@@ -50,6 +54,12 @@ def surprise(text):
     os.write(fd, line.encode())
     os.close(fd)
     die(line, 127)
+
+
+def installed(package):
+    """Whether apt-get has installed a package here: the journal has what was run."""
+    with open("/var/log/testbed.jsonl") as f:
+        return any(e["command"] == "apt-get" and package in e["argv"] for e in map(json.loads, f))
 
 
 def unknown():

@@ -4,6 +4,7 @@
 """
 import http.server
 import json
+import re
 import socket
 import ssl
 import sys
@@ -11,6 +12,7 @@ import threading
 
 import api
 import cluster
+import volumes
 
 CLUSTER, NAME = sys.argv[1:3]
 
@@ -33,6 +35,9 @@ class Handler(http.server.BaseHTTPRequestHandler):
     def do_GET(self):
         self.play(None)
 
+    def do_DELETE(self):
+        self.play(None)
+
     def do_POST(self):
         self.play(json.loads(self.rfile.read(int(self.headers["Content-Length"]))))
 
@@ -48,6 +53,13 @@ class Handler(http.server.BaseHTTPRequestHandler):
                     return self.refuse(401, "Unauthorized")
                 if self.path == "/api/v1/nodes":
                     return self.answer(200, api.node_list(state))
+                if self.path == "/api/v1/persistentvolumes":
+                    return self.answer(200, volumes.listed(state))
+                claims = re.fullmatch("/api/v1/namespaces/([^/]+)/persistentvolumeclaims(?:/([^/]+))?", self.path)
+                if claims and self.command == "POST":
+                    return self.answer(201, volumes.claim(state, claims[1], question))
+                if claims and self.command == "DELETE":
+                    return self.answer(200, volumes.release(state, claims[1], claims[2]))
                 if self.path == "/secret":
                     state[question["kind"]].append(question["value"])
                     return self.answer(200, {})

@@ -95,23 +95,29 @@ func asSpecified(t *testing.T) fs.FS {
 	return tree
 }
 
-// The request of the specification makes a cluster with persistent volumes, and its storage server is healed, by processes of which each dies
-// before its second commit.
-func TestStorageServerWithDeathBeforeEveryCommit(t *testing.T) {
-	t.Parallel()
+// storageCluster is a VNF that is going to be a cluster with a storage server, by the request of the specification.
+type storageCluster struct {
+	*bench
+	world    *kubetest.World
+	instance *lcm.VnfInstance
+	request  string
+}
+
+func newStorageCluster(t *testing.T, tree fs.FS) *storageCluster {
+	t.Helper()
 	pool := ssh.NewPool(ssh.Config{})
 	t.Cleanup(func() { _ = pool.Close() })
-	world := kubetest.New(kubetest.Options{})
-	b := setupWith(t, heattest.Options{VMs: &heattest.SSHVMs{User: "ubuntu", Password: "ubuntu",
-		Handler: func(m heattest.Machine) sshtest.Handler { return world.Boot(m.Addresses...) }}},
+	c := &storageCluster{world: kubetest.New(kubetest.Options{})}
+	c.bench = setupWith(t, heattest.Options{VMs: &heattest.SSHVMs{User: "ubuntu", Password: "ubuntu",
+		Handler: func(m heattest.Machine) sshtest.Handler { return c.world.Boot(m.Addresses...) }}},
 		mgmtdriver.Drivers{kubernetes.Name: kubernetes.New(pool, kubernetes.Config{SSHPort: sshtest.DefaultPort})})
-	instance := b.create(b.onboard(asSpecified(t)).Description.VnfdID)
+	c.instance = c.create(c.onboard(tree).Description.VnfdID)
 	content, err := os.ReadFile("testdata/kubernetes_storage_request.json")
 	if err != nil {
 		t.Fatal(err)
 	}
 	var request map[string]any
-	if err := json.Unmarshal([]byte(strings.ReplaceAll(string(content), "NETWORK_ID", b.cloud.NetworkID("net0"))), &request); err != nil {
+	if err := json.Unmarshal([]byte(strings.ReplaceAll(string(content), "NETWORK_ID", c.cloud.NetworkID("net0"))), &request); err != nil {
 		t.Fatal(err)
 	}
 	delete(request, "vimConnectionInfo")
@@ -119,16 +125,31 @@ func TestStorageServerWithDeathBeforeEveryCommit(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	b.expect(b.mortal(b.manager.Instantiate(t.Context(), instance.ID, body)), lcm.StateCompleted)
+	c.request = string(body)
+	t.Cleanup(func() {
+		if found := c.world.Surprises(); len(found) > 0 {
+			t.Errorf("surprises: %q", found)
+		}
+	})
+	return c
+}
+
+// server is the id of the VNFC that is the storage server.
+func (c *storageCluster) server() string {
+	vnfcs := c.read(c.instance).InstantiatedVnfInfo.VnfcResourceInfo
+	return vnfcs[slices.IndexFunc(vnfcs, func(vnfc lcm.VnfcResourceInfo) bool { return vnfc.VduID == "storage_server" })].ID
+}
+
+// The request of the specification makes a cluster with persistent volumes, and its storage server is healed, by processes of which each dies
+// before its second commit.
+func TestStorageServerWithDeathBeforeEveryCommit(t *testing.T) {
+	t.Parallel()
+	c := newStorageCluster(t, asSpecified(t))
+	b, world, instance := c.bench, c.world, c.instance
+	b.expect(b.mortal(b.manager.Instantiate(t.Context(), instance.ID, json.RawMessage(c.request))), lcm.StateCompleted)
 	volume := expectVolumes(t, b, instance, world)
 
-	var server string
-	for _, vnfc := range b.read(instance).InstantiatedVnfInfo.VnfcResourceInfo {
-		if vnfc.VduID == "storage_server" {
-			server = vnfc.ID
-		}
-	}
-	heal := json.RawMessage(`{"vnfcInstanceId": ["` + server + `"]}`)
+	heal := json.RawMessage(`{"vnfcInstanceId": ["` + c.server() + `"]}`)
 	available := world.View().Volumes["nfs-pv2"]
 	bound := available
 	bound.Phase, bound.Claim = "Bound", "default/data"
@@ -148,9 +169,6 @@ func TestStorageServerWithDeathBeforeEveryCommit(t *testing.T) {
 	}
 	b.expect(b.mortal(b.manager.Terminate(t.Context(), instance.ID, json.RawMessage(`{"terminationType": "FORCEFUL"}`))), lcm.StateCompleted)
 	b.leaveNothing()
-	if found := world.Surprises(); len(found) > 0 {
-		t.Errorf("surprises: %q", found)
-	}
 }
 
 // expectVolumes checks that the volume of the storage server has ext4 and is mounted, and that all PersistentVolumes but some are available on it.
@@ -173,4 +191,29 @@ func expectVolumes(t *testing.T, b *bench, instance *lcm.VnfInstance, world *kub
 		}
 	}
 	return volume
+}
+
+// A volume that is attached by a resource of its own can be kept while its server is replaced.
+func TestHealOfTheStorageServerThatKeepsItsVolume(t *testing.T) {
+	t.Parallel()
+	tree := asSpecified(t).(fstest.MapFS)
+	const top = "BaseHOT/simple/storage_top.yaml"
+	before, rest, _ := strings.Cut(string(tree[top].Data), "      block_device_mapping_v2:\n")
+	_, after, _ := strings.Cut(rest, "          boot_index: -1\n")
+	tree[top] = &fstest.MapFile{Data: []byte(before + after + `
+  storage_server_attachment:
+    type: OS::Cinder::VolumeAttachment
+    properties:
+      instance_uuid: { get_resource: storage_server }
+      volume_id: { get_resource: storage_server_volume }
+`)}
+	c := newStorageCluster(t, tree)
+	b, instance := c.bench, c.instance
+	b.expect(b.run(instance, b.manager.Instantiate, c.request, -1), lcm.StateCompleted)
+	volume := expectVolumes(t, b, instance, c.world)
+	heal := `{"vnfcInstanceId": ["` + c.server() + `"], "additionalParams": {"tacker_extension_heal_include_block_storage": false}}`
+	b.expect(b.run(instance, b.manager.Heal, heal, -1), lcm.StateCompleted)
+	if kept := expectVolumes(t, b, instance, c.world); kept != volume {
+		t.Error("the volume has been replaced")
+	}
 }

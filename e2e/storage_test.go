@@ -78,7 +78,8 @@ func (k *kubernetes) storage() storage {
 func (n node) run(t *testing.T, argv ...string) string {
 	t.Helper()
 	pid, _, _ := strings.Cut(string(readFile(t, hostsDir()+"/fs/vms/"+n.server+"/pid")), " ")
-	out, err := exec.CommandContext(t.Context(), "nsenter", append([]string{"--mount", "--target", pid, "--"}, argv...)...).CombinedOutput()
+	enter := []string{"--target", pid, "--mount", "--pid=/proc/" + pid + "/ns/pid_for_children", "--"}
+	out, err := exec.CommandContext(t.Context(), "nsenter", append(enter, argv...)...).CombinedOutput()
 	if err != nil {
 		t.Fatalf("%s: %q: %v: %s", n.name, argv, err, out)
 	}

@@ -135,20 +135,6 @@ func reserveNetwork(tb testing.TB) string {
 	return ""
 }
 
-// sampleParams are the additionalParams of a request of the sample package.
-func sampleParams(tb testing.TB, flavour string) map[string]any {
-	tb.Helper()
-	content, err := fs.ReadFile(samples.Kubernetes(), "params/"+flavour+"_kubernetes_param_file.json")
-	if err != nil {
-		tb.Fatal(err)
-	}
-	var request struct{ AdditionalParams map[string]any }
-	if err := json.Unmarshal(content, &request); err != nil {
-		tb.Fatal(err)
-	}
-	return request.AdditionalParams
-}
-
 func (b *bed) address(last string) netip.Addr { return netip.MustParseAddr(b.network + last) }
 
 // vnfc is one whose server has yet to boot.
@@ -164,19 +150,6 @@ func (b *bed) vnfc(vdu, last string) mgmtdriver.Vnfc {
 	b.servers++
 	return mgmtdriver.Vnfc{ID: "vnfc-" + last, VduID: vdu, AspectID: aspect, ServerID: fmt.Sprintf("server-%d", b.servers), Volumes: volumes,
 		Ports: []mgmtdriver.Port{{Name: cp, ID: "port-" + last, Addresses: []netip.Addr{b.address(last)}}}}
-}
-
-// volume is a new one.
-func (b *bed) volume() mgmtdriver.Volume {
-	b.volumes++
-	return mgmtdriver.Volume{Name: "storage_server_volume", ID: fmt.Sprintf("%08d-63ae-4c0e-8d7f-0123456789ab", b.volumes)}
-}
-
-// sampleVdus are those of the sample package.
-var sampleVdus = []mgmtdriver.Vdu{
-	{ID: "masterNode", AspectID: "master_instance", Cps: []string{"masterNode_CP1"}},
-	{ID: "workerNode", AspectID: "worker_instance", Cps: []string{"workerNode_CP2"}},
-	{ID: "storage_server", Cps: []string{"storage_server_CP"}, Storages: []string{"storage_server_volume"}},
 }
 
 func lastOf(vnfc *mgmtdriver.Vnfc) string { return strings.TrimPrefix(vnfc.ID, "vnfc-") }

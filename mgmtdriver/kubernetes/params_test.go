@@ -38,6 +38,20 @@ var (
 	portNames = []string{"masterNode_CP1", "vip_CP", "workerNode_CP2"}
 )
 
+// sampleParams are the additionalParams of a request of the sample package.
+func sampleParams(tb testing.TB, flavour string) map[string]any {
+	tb.Helper()
+	content, err := fs.ReadFile(samples.Kubernetes(), "params/"+flavour+"_kubernetes_param_file.json")
+	if err != nil {
+		tb.Fatal(err)
+	}
+	var request struct{ AdditionalParams map[string]any }
+	if err := json.Unmarshal(content, &request); err != nil {
+		tb.Fatal(err)
+	}
+	return request.AdditionalParams
+}
+
 func TestRequestsAreChecked(t *testing.T) {
 	t.Parallel()
 	set := func(path string, value any) func(map[string]any) {

@@ -14,6 +14,19 @@ import (
 	"vnfm/mgmtdriver/kubernetes/kubetest"
 )
 
+// volume is a new one.
+func (b *bed) volume() mgmtdriver.Volume {
+	b.volumes++
+	return mgmtdriver.Volume{Name: "storage_server_volume", ID: fmt.Sprintf("%08d-63ae-4c0e-8d7f-0123456789ab", b.volumes)}
+}
+
+// sampleVdus are those of the sample package.
+var sampleVdus = []mgmtdriver.Vdu{
+	{ID: "masterNode", AspectID: "master_instance", Cps: []string{"masterNode_CP1"}},
+	{ID: "workerNode", AspectID: "worker_instance", Cps: []string{"workerNode_CP2"}},
+	{ID: "storage_server", Cps: []string{"storage_server_CP"}, Storages: []string{"storage_server_volume"}},
+}
+
 // expectStorage checks the storage of a cluster: the storage server has what the sample asks for, and nobody else has it; all nodes can mount it.
 func (b *bed) expectStorage(nodes ...string) {
 	b.t.Helper()

@@ -143,7 +143,7 @@ func (s *site) refuseVolumesInUse(ctx context.Context) (mgmtdriver.Result, error
 	if !s.goingStorage() {
 		return mgmtdriver.Done(nil), nil
 	}
-	_, err := s.volumesToRemove(ctx, nil)
+	_, _, err := s.volumesToRemove(ctx)
 	return mgmtdriver.Done(nil), err
 }
 
@@ -152,11 +152,7 @@ func (s *site) removeVolumes(ctx context.Context) (mgmtdriver.Result, error) {
 	if !s.goingStorage() {
 		return mgmtdriver.Done(nil), nil
 	}
-	c, err := s.control(ctx, s.settled())
-	if err != nil {
-		return mgmtdriver.Result{}, err
-	}
-	left, err := s.volumesToRemove(ctx, c)
+	c, left, err := s.volumesToRemove(ctx)
 	if err != nil || len(left) == 0 {
 		return mgmtdriver.Done(nil), err
 	}
@@ -174,23 +170,21 @@ func (s *site) removeVolumes(ctx context.Context) (mgmtdriver.Result, error) {
 	return mgmtdriver.Wait("the cluster removes " + strings.Join(left, ", ")).With(since), nil
 }
 
-// volumesToRemove are the names of our PersistentVolumes that there are. *[mgmtdriver.Failure] if one of them is bound to a claim, or another one
-// whose data is on the storage server. A nil control is opened.
-func (s *site) volumesToRemove(ctx context.Context, c *control) ([]string, error) {
+// volumesToRemove are the names of our PersistentVolumes that there are, and the cluster that has them. *[mgmtdriver.Failure] if one of them is bound
+// to a claim, or another one whose data is on the storage server.
+func (s *site) volumesToRemove(ctx context.Context) (c *control, ours []string, err error) {
 	manifests, err := s.storage.Manifests(ctx, s.call.Package)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
-	if c == nil {
-		if c, err = s.control(ctx, s.settled()); err != nil {
-			return nil, err
-		}
+	if c, err = s.control(ctx, s.settled()); err != nil {
+		return nil, nil, err
 	}
 	there, err := c.persistentVolumes(ctx)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
-	var ours, used []string
+	var used []string
 	for _, v := range there {
 		isOurs := slices.ContainsFunc(manifests, func(m *storage.Manifest) bool { return m.Name == v.Metadata.Name })
 		if isOurs {
@@ -202,10 +196,10 @@ func (s *site) volumesToRemove(ctx context.Context, c *control) ([]string, error
 		}
 	}
 	if len(used) > 0 {
-		return nil, &mgmtdriver.Failure{Title: "PersistentVolume is in use", Status: http.StatusConflict, Detail: strings.Join(used, "\n") +
+		return nil, nil, &mgmtdriver.Failure{Title: "PersistentVolume is in use", Status: http.StatusConflict, Detail: strings.Join(used, "\n") +
 			"\nremove the pods and their claims first: a volume that is healed has lost its data"}
 	}
-	return ours, nil
+	return c, ours, nil
 }
 
 // isOnStorage reports whether an address is one of the storage server's that goes.

@@ -19,10 +19,15 @@ const (
 	ClientPackage = "nfs-common"
 )
 
-// installScript installs a package unless it is there. Another apt may be at work on a machine that has just started.
+// installScript installs a package unless it is there. Another apt may be at work on a machine that has just started, and there is no waiting for
+// its lock on the lists.
 const installScript = `[ "$(dpkg-query -W -f '${db:Status-Status}' "$1" 2>/dev/null)" = installed ] && exit 0
 apt="apt-get -q -o DPkg::Lock::Timeout=300"
-$apt update && $apt -y --no-install-recommends install "$1"`
+for try in 1 2 3 4 5 6 7 8 9; do
+	$apt update && break
+	sleep 10
+done
+$apt -y --no-install-recommends install "$1"`
 
 // Install is a job of root that installs a package. env tells of a proxy, perhaps.
 func Install(name string, env map[string]string) *ssh.Job {

@@ -7,6 +7,7 @@ import (
 	"crypto/tls"
 	"crypto/x509"
 	"encoding/json"
+	"io"
 	"net/http"
 	"os"
 	"path/filepath"
@@ -187,11 +188,15 @@ func (k *kubernetes) ask(method, path string, question, into any) store {
 	if i < 0 {
 		k.t.Fatalf("no cluster has the authority\n%s", authority)
 	}
-	body, err := json.Marshal(question)
-	if err != nil {
-		k.t.Fatal(err)
+	var body io.Reader
+	if question != nil {
+		text, err := json.Marshal(question)
+		if err != nil {
+			k.t.Fatal(err)
+		}
+		body = bytes.NewReader(text)
 	}
-	request, err := http.NewRequestWithContext(k.t.Context(), method, url+path, bytes.NewReader(body))
+	request, err := http.NewRequestWithContext(k.t.Context(), method, url+path, body)
 	if err != nil {
 		k.t.Fatal(err)
 	}

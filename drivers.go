@@ -9,6 +9,7 @@ import (
 	"vnfm/mgmtdriver"
 	"vnfm/mgmtdriver/external"
 	"vnfm/mgmtdriver/kubernetes"
+	"vnfm/mgmtdriver/registry"
 	"vnfm/mgmtdriver/ssh"
 )
 
@@ -33,6 +34,9 @@ func (f *serveFlags) drivers(ctx context.Context, logger *slog.Logger) (mgmtdriv
 		drivers[kubernetes.Name] = kubernetes.New(pool, kubernetes.Config{
 			SSHPort: f.Node.SSHPort, BootTime: f.Node.BootTime, InstallTime: f.Node.ScriptTime, DrainTime: f.Node.DrainTime, Together: f.Node.Together,
 		})
+	}
+	if _, taken := drivers[registry.Name]; !taken {
+		drivers[registry.Name] = registry.New(pool, registry.Config{SSHPort: f.Node.SSHPort, BootTime: f.Node.BootTime, JobTime: f.Node.ScriptTime})
 	}
 	return drivers, pool, nil
 }

@@ -7,7 +7,7 @@ import (
 	"io/fs"
 )
 
-//go:embed all:two-vdu all:scripted all:topology all:kubernetes
+//go:embed all:two-vdu all:scripted all:topology all:kubernetes all:private-registry
 var trees embed.FS
 
 // TwoVdu is the source tree of a VNF with a controller, its volume and a group of workers on two networks. Its README.md tells
@@ -23,6 +23,9 @@ func Topology() fs.FS { return tree("topology") }
 
 // Kubernetes is the source tree of a Kubernetes cluster, with one master or several. Its README.md tells more.
 func Kubernetes() fs.FS { return tree("kubernetes") }
+
+// PrivateRegistry is the source tree of a private registry of images for Kubernetes clusters. Its README.md tells more.
+func PrivateRegistry() fs.FS { return tree("private-registry") }
 
 func tree(name string) fs.FS {
 	found, err := fs.Sub(trees, name)

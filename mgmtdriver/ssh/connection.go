@@ -3,6 +3,7 @@ package ssh
 import (
 	"context"
 	"errors"
+	"strings"
 	"sync"
 	"time"
 
@@ -151,7 +152,7 @@ func (c *connection) files(ctx context.Context) (_ *sftp.Client, closeFiles func
 	if err := session.RequestSubsystem("sftp"); err != nil {
 		return nil, nil, err
 	}
-	client, err := sftp.NewClientPipe(r, w, sftp.UseConcurrentWrites(true))
+	client, err := sftp.NewClientPipe(r, w, packets(c.client)...)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -160,6 +161,16 @@ func (c *connection) files(ctx context.Context) (_ *sftp.Client, closeFiles func
 		_ = session.Close()
 		unwatch()
 	}, nil
+}
+
+// packets says how much a transfer sends at a time. Every server has to take packets of 32 KiB, and OpenSSH's takes 256 KiB, which saves most of
+// the answers. That no more is under way than [unsureBytes] is what a transfer that is continued relies on.
+func packets(client *ssh.Client) []sftp.ClientOption {
+	size := 32 << 10
+	if strings.HasPrefix(string(client.ServerVersion()), "SSH-2.0-OpenSSH_") {
+		size = 128 << 10
+	}
+	return []sftp.ClientOption{sftp.UseConcurrentWrites(true), sftp.MaxPacketUnchecked(size), sftp.MaxConcurrentRequestsPerFile(min(64, unsureBytes/size))}
 }
 
 // watch ends a session when ctx ends, and the connection if the host does not take notice. With kill, the command is killed first.

@@ -87,7 +87,7 @@ func TestFileIsContinuedAfterACut(t *testing.T) {
 		spoil func(t *testing.T, part string) // between the two
 		sent  int64                           // at most, the second time
 	}{
-		{"as it was left", func(*testing.T, string) {}, 9 << 20},
+		{"as it was left", func(*testing.T, string) {}, 12 << 20},
 		{"after the host has lost some of it", func(t *testing.T, part string) {
 			t.Helper()
 			if err := os.WriteFile(part, make([]byte, 11<<20), 0o600); err != nil {
@@ -150,21 +150,21 @@ func (b *blocking) Read(p []byte) (int, error) {
 func TestLargeFileTakesSeveralCalls(t *testing.T) {
 	t.Parallel()
 	p, host := startSSHD(t).behind(newCall())
-	path, content := filepath.Join(t.TempDir(), "image.tar"), noise(t, 10<<20)
+	path, content := filepath.Join(t.TempDir(), "image.tar"), noise(t, 20<<20)
 	ctx, end := context.WithCancelCause(t.Context())
 	opened := 0
 	file := ssh.File{Path: path, Content: func(ctx context.Context) (io.ReadCloser, error) {
 		opened++
 		if opened == 2 { // the first time the digest is computed
-			part := &blocking{bytes.NewReader(content[:9<<20]), func() { end(context.DeadlineExceeded) }, ctx}
+			part := &blocking{bytes.NewReader(content[:19<<20]), func() { end(context.DeadlineExceeded) }, ctx}
 			return io.NopCloser(part), nil
 		}
 		return io.NopCloser(bytes.NewReader(content)), nil
 	}}
 	err := host.Put(ctx, file)
 	var incomplete *ssh.Incomplete
-	digest := ssh.Digest{Size: 10 << 20, SHA256: fmt.Sprintf("%x", sha256.Sum256(content))}
-	if !errors.As(err, &incomplete) || incomplete.Sent > 9<<20 || incomplete.Digest != digest {
+	digest := ssh.Digest{Size: 20 << 20, SHA256: fmt.Sprintf("%x", sha256.Sum256(content))}
+	if !errors.As(err, &incomplete) || incomplete.Sent > 19<<20 || incomplete.Digest != digest {
 		t.Fatalf("got %v", err)
 	}
 	file.Digest = incomplete.Digest
@@ -173,7 +173,7 @@ func TestLargeFileTakesSeveralCalls(t *testing.T) {
 		t.Fatal(err)
 	}
 	holds(t, path, content, 0o600)
-	if _, _, after := p.counts(); after-before > 7<<20 || opened != 3 {
+	if _, _, after := p.counts(); after-before > 10<<20 || opened != 3 {
 		t.Errorf("the content was opened %d times, %d bytes were sent again", opened, after-before)
 	}
 }

@@ -21,7 +21,7 @@ import (
 
 // sshd is a real OpenSSH server that lets in who runs the test, with a key.
 type sshd struct {
-	t       *testing.T
+	t       testing.TB
 	dir     string
 	address netip.AddrPort
 	user    string
@@ -30,44 +30,44 @@ type sshd struct {
 }
 
 // find returns the path of a program; sshd is not on everybody's PATH.
-func find(t *testing.T, name, of string) string {
-	t.Helper()
+func find(tb testing.TB, name, of string) string {
+	tb.Helper()
 	for _, dir := range append(filepath.SplitList(os.Getenv("PATH")), "/usr/sbin", "/usr/lib/openssh") {
 		path := filepath.Join(dir, name)
 		if info, err := os.Stat(path); err == nil && info.Mode()&0o111 != 0 {
 			return path
 		}
 	}
-	t.Fatalf("there is no %s: install the package %s", name, of)
+	tb.Fatalf("there is no %s: install the package %s", name, of)
 	return ""
 }
 
 // startSSHD starts a server; settings are further lines of its configuration.
-func startSSHD(t *testing.T, settings ...string) *sshd {
-	t.Helper()
-	s := &sshd{t: t, dir: t.TempDir(), user: whoami(t)}
+func startSSHD(tb testing.TB, settings ...string) *sshd {
+	tb.Helper()
+	s := &sshd{t: tb, dir: tb.TempDir(), user: whoami(tb)}
 	if os.Geteuid() == 0 {
 		// Only for root does sshd want it.
 		if err := os.MkdirAll("/run/sshd", 0o755); err != nil {
-			t.Fatal(err)
+			tb.Fatal(err)
 		}
 	}
 	if err := os.Chmod(s.dir, 0o700); err != nil {
-		t.Fatal(err)
+		tb.Fatal(err)
 	}
-	keygen := find(t, "ssh-keygen", "openssh-client")
+	keygen := find(tb, "ssh-keygen", "openssh-client")
 	for _, kind := range []string{"ed25519", "ecdsa"} {
 		s.must(keygen, "-q", "-t", kind, "-N", "", "-f", filepath.Join(s.dir, kind))
 	}
 	s.must(keygen, "-q", "-t", "ed25519", "-N", "", "-f", filepath.Join(s.dir, "user"))
 	private, err := os.ReadFile(filepath.Join(s.dir, "user"))
 	if err != nil {
-		t.Fatal(err)
+		tb.Fatal(err)
 	}
 	s.key = ssh.Secret(private)
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
-		t.Fatal(err)
+		tb.Fatal(err)
 	}
 	s.address = netip.MustParseAddrPort(listener.Addr().String())
 	_ = listener.Close()
@@ -79,17 +79,17 @@ func startSSHD(t *testing.T, settings ...string) *sshd {
 		}
 	}
 	if err := os.WriteFile(filepath.Join(s.dir, "config"), []byte(strings.Join(lines, "\n")+"\n"), 0o600); err != nil {
-		t.Fatal(err)
+		tb.Fatal(err)
 	}
 	s.start()
 	return s
 }
 
-func whoami(t *testing.T) string {
-	t.Helper()
+func whoami(tb testing.TB) string {
+	tb.Helper()
 	out, err := exec.Command("id", "-un").Output()
 	if err != nil {
-		t.Fatal(err)
+		tb.Fatal(err)
 	}
 	return strings.TrimSpace(string(out))
 }
@@ -135,10 +135,10 @@ func (s *sshd) start() {
 }
 
 // newPool returns a pool for the length of a test.
-func newPool(t *testing.T, config ssh.Config) *ssh.Pool {
-	t.Helper()
+func newPool(tb testing.TB, config ssh.Config) *ssh.Pool {
+	tb.Helper()
 	pool := ssh.NewPool(config)
-	t.Cleanup(func() { _ = pool.Close() })
+	tb.Cleanup(func() { _ = pool.Close() })
 	return pool
 }
 

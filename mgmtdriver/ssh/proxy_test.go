@@ -24,16 +24,16 @@ type proxy struct {
 	cutAt  int64 // of them, after which all connections are cut once; 0 = never
 }
 
-func newProxy(t *testing.T, to netip.AddrPort) *proxy {
-	t.Helper()
+func newProxy(tb testing.TB, to netip.AddrPort) *proxy {
+	tb.Helper()
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
-		t.Fatal(err)
+		tb.Fatal(err)
 	}
 	p := &proxy{listener: listener, to: to.String(), conns: map[net.Conn]bool{}}
 	p.thawed = sync.NewCond(&p.mu)
 	p.work.Go(p.accept)
-	t.Cleanup(func() {
+	tb.Cleanup(func() {
 		_ = listener.Close()
 		p.freeze(false)
 		p.cut()

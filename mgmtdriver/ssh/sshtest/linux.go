@@ -85,9 +85,9 @@ func (l *linux) script(ctx context.Context, s *Session, name string, args []stri
 		s.Argv = args[1:]
 		return l.run(ctx, s)
 	case name == "vnfm-hash" && len(args) == 3:
-		first, _ := strconv.ParseInt(args[1], 10, 64)
+		offset, _ := strconv.ParseInt(args[1], 10, 64)
 		length, _ := strconv.ParseInt(args[2], 10, 64)
-		return hashPart(s, args[0], first-1, length)
+		return hashPart(s, args[0], offset, length)
 	case name == "vnfm-install" && len(args) == 4:
 		return move(s, args[0], args[1])
 	case name == "vnfm-read" && len(args) == 2:

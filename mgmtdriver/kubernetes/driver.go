@@ -155,7 +155,8 @@ func (d *Driver) Check(ctx context.Context, call *mgmtdriver.Call) error {
 	}
 	switch call.Hook {
 	case mgmtdriver.InstantiateEnd:
-		return cmp.Or(checkNames(call, p), checkFiles(ctx, call, p), p.storage.Check(ctx, call, pointer), checkName(ctx, call, p))
+		return cmp.Or(checkNames(call, p), checkFiles(ctx, call, p), checkCertificates(ctx, call, p), p.storage.Check(ctx, call, pointer),
+			checkName(ctx, call, p))
 	case mgmtdriver.ScaleStart, mgmtdriver.ScaleEnd, mgmtdriver.ScaleToLevelStart, mgmtdriver.ScaleToLevelEnd:
 		return kube.CheckScale(call, p.worker.aspectID)
 	case mgmtdriver.HealStart, mgmtdriver.HealEnd:

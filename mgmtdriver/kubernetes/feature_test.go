@@ -89,12 +89,14 @@ func TestPrivateRegistries(t *testing.T) {
 		p["private_registry_connection_info"] = []any{
 			map[string]any{"connection_type": "0", "server": "192.168.0.10:5000", "hosts_string": "192.168.0.10   plain.example"},
 			map[string]any{"connection_type": "1", "server": "safe.example", "username": "user", "password": "geheim-registry",
-				"certificate_path": "Scripts/create_admin_token.yaml"},
+				"certificate_path": "Files/ca.crt"},
 		}
 	}
+	authority := certificate(t)
 	t.Run("Docker", func(t *testing.T) {
 		t.Parallel()
 		b := newBed(t, setting{masters: 1, workers: 1, change: registries, world: kubetest.Options{Docker: true, Password: "geheim-registry"}})
+		b.add("Files/ca.crt", authority)
 		b.instantiate()
 		b.must(mgmtdriver.InstantiateEnd)
 		b.scaleOut("52")
@@ -107,7 +109,7 @@ func TestPrivateRegistries(t *testing.T) {
 			if got := b.world.View().Logins[b.network+last]; len(got) != 1 || got[0] != "user@safe.example" {
 				t.Errorf("%s is logged in at %q", last, got)
 			}
-			if !strings.Contains(b.file(last, "/etc/docker/certs.d/safe.example/ca.crt"), "ServiceAccount") {
+			if !strings.Contains(b.file(last, "/etc/docker/certs.d/safe.example/ca.crt"), authority) {
 				t.Errorf("%s lacks the certificate", last)
 			}
 			if hosts := b.file(last, "/etc/hosts"); strings.Count(hosts, "192.168.0.10 plain.example\n") != 1 {
@@ -121,12 +123,14 @@ func TestPrivateRegistries(t *testing.T) {
 	t.Run("Docker refuses the password", func(t *testing.T) {
 		t.Parallel()
 		b := newBed(t, setting{masters: 1, workers: 1, change: registries, world: kubetest.Options{Docker: true, Password: "another"}})
+		b.add("Files/ca.crt", authority)
 		b.instantiate()
 		b.fails(mgmtdriver.InstantiateEnd, "Failed to login Docker private registry", "unauthorized")
 	})
 	t.Run("containerd", func(t *testing.T) {
 		t.Parallel()
 		b := newBed(t, setting{masters: 1, workers: 1, change: registries})
+		b.add("Files/ca.crt", authority)
 		b.instantiate()
 		b.must(mgmtdriver.InstantiateEnd)
 		for _, last := range []string{"11", "51"} {

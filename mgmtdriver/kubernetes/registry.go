@@ -32,12 +32,15 @@ func (s *site) connectRegistries(ctx context.Context) (mgmtdriver.Result, error)
 		}
 	}
 	err = s.each(ctx, s.newNodes(), func(ctx context.Context, n *node, host *ssh.Host) error {
-		connect := connectContainerd
+		connect, certs := connectContainerd, containerdCerts
 		if known := c.find(n); known != nil && strings.HasPrefix(known.Status.NodeInfo.ContainerRuntimeVersion, "docker://") {
-			connect = connectDocker
+			connect, certs = connectDocker, dockerCerts
 		}
 		for _, r := range s.registries {
 			if err := connect(ctx, host, &r, certificates[r.certificatePath]); err != nil {
+				return err
+			}
+			if err := s.tryRegistry(ctx, host, &r, certs); err != nil {
 				return err
 			}
 		}
@@ -49,7 +52,7 @@ func (s *site) connectRegistries(ctx context.Context) (mgmtdriver.Result, error)
 // connectDocker trusts the certificate of a registry and logs in. That a registry has no TLS is what the installation script tells Docker.
 func connectDocker(ctx context.Context, host *ssh.Host, r *registry, certificate []byte) error {
 	if len(certificate) > 0 {
-		file := ssh.File{Path: "/etc/docker/certs.d/" + r.server + "/ca.crt", Content: ssh.Bytes(certificate), Mode: 0o644, Root: true}
+		file := ssh.File{Path: dockerCerts + r.server + "/ca.crt", Content: ssh.Bytes(certificate), Mode: 0o644, Root: true}
 		if err := host.Put(ctx, file); err != nil {
 			return err
 		}
@@ -73,17 +76,14 @@ func connectDocker(ctx context.Context, host *ssh.Host, r *registry, certificate
 }
 
 const (
+	dockerCerts     = "/etc/docker/certs.d/"
 	containerdCerts = "/etc/containerd/certs.d/"
 	kubeletLogins   = "/var/lib/kubelet/config.json"
 )
 
 // connectContainerd tells containerd how a registry is reached, and the kubelet how to log in there.
 func connectContainerd(ctx context.Context, host *ssh.Host, r *registry, certificate []byte) error {
-	dir, scheme := containerdCerts+r.server, "https"
-	if r.insecure {
-		scheme = "http"
-	}
-	url := scheme + "://" + r.server
+	dir, url := containerdCerts+r.server, r.url()
 	hosts := fmt.Sprintf("server = %q\n\n[host.%q]\n  capabilities = [\"pull\", \"resolve\"]\n", url, url)
 	if len(certificate) > 0 {
 		if err := host.Put(ctx, ssh.File{Path: dir + "/ca.crt", Content: ssh.Bytes(certificate), Mode: 0o644, Root: true}); err != nil {

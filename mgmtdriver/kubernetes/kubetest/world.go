@@ -20,6 +20,8 @@ type Options struct {
 	Docker      bool          // nodes use Docker in place of containerd
 	Password    string        // that all registries want; "" = any
 	VolumePhase string        // of a PersistentVolume that is made; "" = Available
+	// Registry answers for all registries; nil: they let everybody in. It must not call the world.
+	Registry func(Asked) Answer
 	// Tell is called with what happens on a machine, for people; nil: nobody is told. It must not call the world.
 	Tell func(address netip.Addr, what string)
 }
@@ -271,6 +273,8 @@ func (m *machine) play(s *sshtest.Session) int {
 		return m.nfs(s)
 	case "docker":
 		return m.docker(s, args)
+	case "curl":
+		return m.curl(s, args)
 	}
 	return m.unknown(s)
 }

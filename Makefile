@@ -24,8 +24,8 @@ race: postgres python openssh openssl
 e2e: postgres
 	e2e/run
 
-bench: postgres
-	go test -run "^$$$$" -bench . -benchtime 1x -timeout 30m . ./store ./lcm/notify ./mgmtdriver/kubernetes
+bench: postgres openssh
+	go test -run "^$$$$" -bench . -benchtime 1x -timeout 30m . ./store ./lcm/notify ./mgmtdriver/kubernetes ./mgmtdriver/ssh
 
 lint: $(GOLANGCI_LINT)
 	$(GOLANGCI_LINT) run ./...

@@ -35,6 +35,7 @@ type World struct {
 	booted    []*machine
 	faults    []*Fault
 	surprises []string
+	busy      int // jobs that run
 }
 
 // New returns a world without machines.
@@ -133,6 +134,13 @@ func (m *machine) view() View {
 	return v
 }
 
+// Busy is the number of jobs that run.
+func (w *World) Busy() int {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.busy
+}
+
 // Change changes the container of the machine at an address behind the driver's back.
 func (w *World) Change(address netip.Addr, change func(*Container)) {
 	w.mu.Lock()
@@ -223,12 +231,8 @@ func (m *machine) run(ctx context.Context, s *sshtest.Session) int {
 		input = string(content)
 	}
 	if isLong(s.Argv) {
-		timer := time.NewTimer(w.options.JobTime)
-		defer timer.Stop()
 		_, _ = fmt.Fprintln(s.Stdout, "begun")
-		select {
-		case <-timer.C:
-		case <-ctx.Done():
+		if err := w.work(ctx); err != nil {
 			return 1
 		}
 	}
@@ -242,6 +246,25 @@ func (m *machine) run(ctx context.Context, s *sshtest.Session) int {
 		return refuse(s, f.Stderr)
 	}
 	return status
+}
+
+// work takes the time of a job.
+func (w *World) work(ctx context.Context) error {
+	count := func(n int) {
+		w.mu.Lock()
+		defer w.mu.Unlock()
+		w.busy += n
+	}
+	count(1)
+	defer count(-1)
+	timer := time.NewTimer(w.options.JobTime)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
 }
 
 func isLong(argv []string) bool {

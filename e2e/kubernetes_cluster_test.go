@@ -52,6 +52,7 @@ func newKubernetes(t *testing.T, flavour string, masters int) *kubernetes {
 	if flavour == "complex" {
 		k.request = strings.Replace(k.request, `"script_path"`, withSecrets, 1)
 		k.secrets, k.registry = []string{"geheim-of-proxy", "geheim-of-registry"}, registryServer
+		playProxy(t)
 	}
 	k.instanceID = createInstance(t, onboard(t, buildSample(t, "../samples/kubernetes")).VnfdID)
 	return k

@@ -47,7 +47,12 @@ func startHosts(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if err := os.CopyFS(responses, os.DirFS("kubernetes")); err != nil {
+	for _, standIns := range []string{"kubernetes", "registry"} {
+		if err := os.CopyFS(responses, os.DirFS(standIns)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := os.WriteFile(responses+"/curl.real", readFile(t, "/usr/bin/curl"), 0o755); err != nil {
 		t.Fatal(err)
 	}
 	if err := os.MkdirAll(clustersDir(), 0o777); err != nil {

@@ -104,7 +104,8 @@ func TestDriversThatTheServerDoesNotHave(t *testing.T) {
 	c := newCluster(t, heattest.Options{})
 	p := c.serve()
 	refused := p.onboard(withDriver(t, "mgmt-drivers-nobody", "instantiate_end"))
-	const want = `the driver "mgmt-drivers-nobody" specified in the VNFD is not one that this server has; known are mgmt-drivers-kubernetes, mgmt-drivers-private-registry, vnflcm_noop`
+	const want = `the driver "mgmt-drivers-nobody" specified in the VNFD is not one that this server has; known are mgmt-drivers-kubernetes, ` +
+		`mgmt-drivers-kubespray, mgmt-drivers-private-registry, vnflcm_noop`
 	if refused.OnboardingFailureDetails == nil || !strings.Contains(refused.OnboardingFailureDetails.Detail, want) {
 		t.Errorf("onboarded as %+v", refused)
 	}

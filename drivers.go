@@ -9,6 +9,7 @@ import (
 	"vnfm/mgmtdriver"
 	"vnfm/mgmtdriver/external"
 	"vnfm/mgmtdriver/kubernetes"
+	"vnfm/mgmtdriver/kubespray"
 	"vnfm/mgmtdriver/registry"
 	"vnfm/mgmtdriver/ssh"
 )
@@ -30,13 +31,19 @@ func (f *serveFlags) drivers(ctx context.Context, logger *slog.Logger) (mgmtdriv
 		return nil, nil, err
 	}
 	pool := ssh.NewPool(ssh.Config{})
-	if _, taken := drivers[kubernetes.Name]; !taken {
-		drivers[kubernetes.Name] = kubernetes.New(pool, kubernetes.Config{
+	builtIn := map[string]mgmtdriver.Driver{
+		kubernetes.Name: kubernetes.New(pool, kubernetes.Config{
 			SSHPort: f.Node.SSHPort, BootTime: f.Node.BootTime, InstallTime: f.Node.ScriptTime, DrainTime: f.Node.DrainTime, Together: f.Node.Together,
-		})
+		}),
+		kubespray.Name: kubespray.New(pool, kubespray.Config{
+			SSHPort: f.Node.SSHPort, BootTime: f.Node.BootTime, InstallTime: f.Node.ScriptTime, DrainTime: f.Node.DrainTime, Together: f.Node.Together,
+		}),
+		registry.Name: registry.New(pool, registry.Config{SSHPort: f.Node.SSHPort, BootTime: f.Node.BootTime, JobTime: f.Node.ScriptTime}),
 	}
-	if _, taken := drivers[registry.Name]; !taken {
-		drivers[registry.Name] = registry.New(pool, registry.Config{SSHPort: f.Node.SSHPort, BootTime: f.Node.BootTime, JobTime: f.Node.ScriptTime})
+	for name, driver := range builtIn {
+		if _, taken := drivers[name]; !taken {
+			drivers[name] = driver
+		}
 	}
 	return drivers, pool, nil
 }

@@ -7,7 +7,7 @@ import (
 	"io/fs"
 )
 
-//go:embed all:two-vdu all:scripted all:topology all:kubernetes all:private-registry
+//go:embed all:two-vdu all:scripted all:topology all:kubernetes all:private-registry all:kubernetes-kubespray
 var trees embed.FS
 
 // TwoVdu is the source tree of a VNF with a controller, its volume and a group of workers on two networks. Its README.md tells
@@ -26,6 +26,9 @@ func Kubernetes() fs.FS { return tree("kubernetes") }
 
 // PrivateRegistry is the source tree of a private registry of images for Kubernetes clusters. Its README.md tells more.
 func PrivateRegistry() fs.FS { return tree("private-registry") }
+
+// Kubespray is the source tree of a Kubernetes cluster that kubespray makes, with a load balancer in front of it. Its README.md tells more.
+func Kubespray() fs.FS { return tree("kubernetes-kubespray") }
 
 func tree(name string) fs.FS {
 	found, err := fs.Sub(trees, name)

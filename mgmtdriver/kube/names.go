@@ -22,3 +22,14 @@ func Names(role string, ip netip.Addr) []string {
 	return []string{fmt.Sprintf("%s%d", role, b[3]), fmt.Sprintf("%s%d-%d", role, b[2], b[3]),
 		fmt.Sprintf("%s%d-%d-%d-%d", role, b[0], b[1], b[2], b[3])}
 }
+
+// FreeName is the first of [Names] that is not taken yet, and takes it; "" if there is none.
+func FreeName(role string, ip netip.Addr, taken map[string]bool) string {
+	for _, name := range Names(role, ip) {
+		if !taken[name] {
+			taken[name] = true
+			return name
+		}
+	}
+	return ""
+}

@@ -185,27 +185,26 @@ func filter(nodes []*node, keep func(*node) bool) []*node {
 	return kept
 }
 
-// names are those that a node may be given, the one that people expect first.
-func (n *node) names() []string {
+// role is the first part of the name of a node.
+func (n *node) role() string {
 	if n.master {
-		return kube.Names(kube.Master, n.ip)
+		return kube.Master
 	}
-	return kube.Names(kube.Worker, n.ip)
+	return kube.Worker
 }
 
-// name gives every node its name. present are the nodes of the cluster by address: their names stay. Two nodes of a large network
-// may end in the same number; the later one then gets a longer name.
+// names are those that a node may be given, the one that people expect first.
+func (n *node) names() []string { return kube.Names(n.role(), n.ip) }
+
+// name gives every node its name. present are the nodes of the cluster by address: their names stay.
 func (c *cluster) name(present map[netip.Addr]string) {
 	taken := map[string]bool{}
 	for _, name := range present {
 		taken[name] = true
 	}
 	for _, n := range c.all() {
-		n.name = present[n.ip]
-		for _, name := range n.names() {
-			if n.name == "" && !taken[name] {
-				n.name, taken[name] = name, true
-			}
+		if n.name = present[n.ip]; n.name == "" {
+			n.name = kube.FreeName(n.role(), n.ip, taken)
 		}
 	}
 }

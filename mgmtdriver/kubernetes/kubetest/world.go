@@ -24,6 +24,8 @@ type Options struct {
 	Registry func(Asked) Answer
 	// Tell is called with what happens on a machine, for people; nil: nobody is told. It must not call the world.
 	Tell func(address netip.Addr, what string)
+	// Also plays commands that other drivers run on a machine; played false: it does not know the command. nil: nobody does.
+	Also func(ctx context.Context, s *sshtest.Session) (status int, played bool)
 }
 
 // World are machines and the clusters that they make. Its methods may be called from any goroutine.
@@ -220,6 +222,14 @@ func (m *machine) alive() bool {
 // run plays a command.
 func (m *machine) run(ctx context.Context, s *sshtest.Session) int {
 	command := strings.Join(s.Argv, " ")
+	if also := m.world.options.Also; also != nil {
+		if f := m.world.fault(m, command, false); f != nil {
+			return refuse(s, f)
+		}
+		if status, played := also(ctx, s); played {
+			return status
+		}
+	}
 	if s.Argv[0] == "bash" {
 		return m.script(ctx, s)
 	}

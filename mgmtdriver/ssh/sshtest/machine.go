@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"slices"
 	"strings"
 
 	"github.com/pkg/sftp"
@@ -34,3 +35,19 @@ func (s *Server) Remove(path string) error {
 
 // Closed reports whether the machine has been switched off.
 func (s *Server) Closed() bool { return s.life.Err() != nil }
+
+// List returns the names of the files and directories in a directory of the machine, sorted; nil if there is no such directory.
+func (s *Server) List(path string) []string {
+	lister, err := s.files.FileList.Filelist(sftp.NewRequest("List", path))
+	if err != nil {
+		return nil
+	}
+	entries := make([]os.FileInfo, 1000)
+	n, _ := lister.ListAt(entries, 0)
+	names := make([]string, n)
+	for i, entry := range entries[:n] {
+		names[i] = entry.Name()
+	}
+	slices.Sort(names)
+	return names
+}

@@ -1,0 +1,163 @@
+package kubespray_test
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
+
+	"vnfm/mgmtdriver"
+	"vnfm/mgmtdriver/drivertest"
+)
+
+func (b *bed) expect(what, nodes, routes string, runs ...string) {
+	b.t.Helper()
+	if got := b.nodes(); got != nodes {
+		b.t.Errorf("%s: nodes %s, want %s", what, got, nodes)
+	}
+	if got := strings.Join(b.world.Routes(), " "); got != routes {
+		b.t.Errorf("%s: routes %s, want %s", what, got, routes)
+	}
+	all := b.world.Runs()
+	if diff := cmp.Diff(runs, all[len(all)-min(len(runs), len(all)):], cmpopts.EquateEmpty()); diff != "" {
+		b.t.Errorf("%s: playbooks (-want +got):\n%s", what, diff)
+	}
+	if left := b.world.Sealed(directory); len(left) > 0 {
+		b.t.Errorf("%s: secrets are left: %q", what, left)
+	}
+}
+
+const removal = " skip_confirmation=yes delete_nodes_confirmation=yes"
+
+func TestCluster(t *testing.T) {
+	t.Parallel()
+	b := newBed(t, setting{masters: 3, workers: 2})
+	b.instantiate()
+	b.must(mgmtdriver.InstantiateStart)
+	b.must(mgmtdriver.InstantiateEnd)
+	b.expect("instantiated", "master11 master12 master13 worker51 worker52", "master11 master12 master13 worker51 worker52", "cluster.yml")
+	if members := b.world.View().Members; len(members) != 3 {
+		t.Errorf("members of etcd: %v", members)
+	}
+	want := map[string]any{"name": "kubernetes_vim", "url": "https://" + b.network + "90:8383", "type": "kubernetes", "made": 1, "token": true, "ca": true}
+	if diff := cmp.Diff(want, b.vims.shown()); diff != "" {
+		t.Errorf("VIM (-want +got):\n%s", diff)
+	}
+	config, err := b.vms[balancerLast].ReadFile(".kube/config")
+	if err != nil {
+		config, err = b.vms[balancerLast].ReadFile("/home/ubuntu/.kube/config")
+	}
+	if err != nil || !strings.Contains(string(config), "server: https://"+b.network+"90:8383\n") || strings.Contains(string(config), "127.0.0.1:6443") {
+		t.Errorf("configuration of kubectl on the load balancer: %s, %v", config, err)
+	}
+	vars, err := b.vms[ansibleLast].ReadFile(directory + "/vars.yaml")
+	if err != nil || !strings.Contains(string(vars), "- "+b.network+"90\n") || !strings.Contains(string(vars), "kube_pods_subnet: 192.168.0.0/16") {
+		t.Errorf("variables: %s, %v", vars, err)
+	}
+
+	b.scaleOut("53", "54")
+	b.must(mgmtdriver.ScaleEnd)
+	b.expect("scaled out", "master11 master12 master13 worker51 worker52 worker53 worker54",
+		"master11 master12 master13 worker51 worker52 worker53 worker54", "facts.yml", "scale.yml --limit=worker53,worker54")
+	b.world.Know(b.network+"51", b.network+"53", "192.0.2.1")
+	b.scaleIn("51", "53")
+	b.must(mgmtdriver.ScaleStart)
+	b.gone()
+	b.expect("scaled in", "master11 master12 master13 worker52 worker54", "master11 master12 master13 worker52 worker54",
+		"remove-node.yml node=worker51,worker53"+removal)
+	if inventory := b.inventory(); strings.Contains(inventory, "worker53") || !strings.Contains(inventory, "worker54") {
+		t.Errorf("scaled in: inventory\n%s", inventory)
+	}
+	if diff := cmp.Diff([]string{"192.0.2.1"}, b.world.Known()); diff != "" {
+		t.Errorf("scaled in: known hosts (-want +got):\n%s", diff)
+	}
+
+	b.heal("52")
+	b.must(mgmtdriver.HealStart)
+	b.expect("before a worker is healed", "master11 master12 master13 worker54", "master11 master12 master13 worker54", "remove-node.yml node=worker52"+removal)
+	b.replaced()
+	b.must(mgmtdriver.HealEnd)
+	b.expect("healed a worker", "master11 master12 master13 worker52 worker54", "master11 master12 master13 worker52 worker54",
+		"facts.yml", "scale.yml --limit=worker52")
+
+	b.heal(balancerLast)
+	runs := len(b.world.Runs())
+	b.must(mgmtdriver.HealStart)
+	b.replaced()
+	b.must(mgmtdriver.HealEnd)
+	b.expect("healed the load balancer", "master11 master12 master13 worker52 worker54", "master11 master12 master13 worker52 worker54")
+	if len(b.world.Runs()) != runs || b.vims.made != 1 {
+		t.Errorf("for the load balancer, playbooks were run: %q", b.world.Runs()[runs:])
+	}
+
+	b.heal()
+	b.must(mgmtdriver.HealStart)
+	if len(b.world.Directories()) > 0 || b.vims.vim != nil {
+		t.Errorf("before all is healed: %v, VIM %v", b.world.Directories(), b.vims.shown())
+	}
+	b.replaced()
+	b.must(mgmtdriver.HealEnd)
+	b.expect("healed as a whole", "master11 master12 master13 worker52 worker54", "master11 master12 master13 worker52 worker54", "cluster.yml")
+
+	b.world.Know(b.network+"52", "192.0.2.1")
+	b.terminate("GRACEFUL")
+	b.must(mgmtdriver.TerminateEnd)
+	if len(b.world.Directories()) > 0 || b.vims.vim != nil || len(b.world.Known()) != 2 {
+		t.Errorf("terminated: %v, VIM %v, known %q", b.world.Directories(), b.vims.shown(), b.world.Known())
+	}
+}
+
+func TestClusterWithoutLoadBalancer(t *testing.T) {
+	t.Parallel()
+	b := newBed(t, setting{masters: 1, workers: 1, change: func(p map[string]any) { delete(p, "external_lb_param"); delete(p, "proxy") }})
+	b.vnfcs = b.vnfcs[:2]
+	b.instantiate()
+	b.must(mgmtdriver.InstantiateEnd)
+	b.expect("instantiated", "master11 worker51", "", "cluster.yml")
+	if url := b.vims.shown()["url"]; url != "https://"+b.network+"11:6443" {
+		t.Errorf("VIM at %s", url)
+	}
+	b.scaleOut("52")
+	b.must(mgmtdriver.ScaleEnd)
+	b.expect("scaled out", "master11 worker51 worker52", "", "facts.yml", "scale.yml --limit=worker52")
+}
+
+func TestConformance(t *testing.T) {
+	t.Parallel()
+	hooks := []mgmtdriver.Hook{mgmtdriver.InstantiateStart, mgmtdriver.InstantiateEnd, mgmtdriver.ScaleEnd, mgmtdriver.ScaleStart, mgmtdriver.HealStart,
+		mgmtdriver.HealEnd, mgmtdriver.TerminateEnd}
+	drivertest.Run(t, drivertest.Suite{Hooks: hooks, New: func(t *testing.T) drivertest.World {
+		t.Helper()
+		b := newBed(t, setting{masters: 1, workers: 1})
+		b.instantiate()
+		current := mgmtdriver.InstantiateStart
+		return drivertest.World{Driver: b.driver, State: b.state, Call: func(hook mgmtdriver.Hook) *mgmtdriver.Call {
+			if hook != current {
+				b.proceed(hook)
+				current = hook
+			}
+			return b.call(hook)
+		}}
+	}})
+}
+
+// proceed does what the VIM does before a hook.
+func (b *bed) proceed(hook mgmtdriver.Hook) {
+	switch hook {
+	case mgmtdriver.InstantiateStart, mgmtdriver.InstantiateEnd:
+	case mgmtdriver.ScaleEnd:
+		b.scaleOut("58", "59")
+	case mgmtdriver.ScaleStart:
+		b.scaleIn("58")
+	case mgmtdriver.HealStart:
+		b.gone()
+		b.heal("51", balancerLast)
+	case mgmtdriver.HealEnd:
+		b.replaced()
+	case mgmtdriver.TerminateEnd:
+		b.terminate("GRACEFUL")
+	default:
+		b.t.Fatalf("nothing comes before %s", hook)
+	}
+}

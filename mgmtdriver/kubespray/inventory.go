@@ -1,0 +1,145 @@
+package kubespray
+
+import (
+	"net/netip"
+	"strconv"
+	"strings"
+
+	"go.yaml.in/yaml/v3"
+
+	"vnfm/mgmtdriver/kube"
+	"vnfm/mgmtdriver/param"
+	"vnfm/mgmtdriver/ssh"
+)
+
+// The files of the driver in the directory of the inventory.
+const (
+	varsFile       = "vars.yaml"   // what the request says of the cluster
+	knownHostsFile = "known_hosts" // the SSH host keys of the nodes
+	markerFile     = ".vnfm-instance"
+	runFile        = ".vnfm-run"     // the job of the playbook that was started last
+	sealedFile     = ".vnfm-sealed-" // the secrets, encrypted for a run, whose own part of the name follows
+)
+
+// tunnelHeader is what IP in IP adds to a packet.
+const tunnelHeader = 20
+
+// passwords is the variable that has the passwords of the nodes, by role.
+const passwords = "vnfm_passwords"
+
+// raw is a text from outside, in which Ansible must not look for templates: it would run what they say.
+type raw string
+
+// MarshalYAML implements [yaml.Marshaler].
+func (r raw) MarshalYAML() (any, error) {
+	return &yaml.Node{Kind: yaml.ScalarNode, Tag: "!unsafe", Style: yaml.SingleQuotedStyle, Value: string(r)}, nil
+}
+
+// inventoryGroup is a group of hosts.
+type inventoryGroup struct {
+	Vars     map[string]any             `yaml:"vars,omitempty"`
+	Hosts    map[string]any             `yaml:"hosts,omitempty"`
+	Children map[string]*inventoryGroup `yaml:"children,omitempty"`
+}
+
+// inventoryYAML is the inventory of nodes, for kubespray since 2.14. It has no secrets.
+func inventoryYAML(p *params, nodes []*node, port uint16) ([]byte, error) {
+	hosts, control, workers := map[string]any{}, map[string]any{}, map[string]any{}
+	for _, n := range nodes {
+		user, own := p.worker.username, workers
+		if n.master {
+			user, own = p.master.username, control
+		}
+		own[n.name] = struct{}{}
+		password := "{{ " + passwords + "." + n.role() + " }}"
+		host := map[string]any{
+			"ansible_host": n.ssh.String(), "ip": n.ip.String(), "access_ip": n.ip.String(), "ansible_user": user,
+			"ansible_password": password, "ansible_become_password": password, "ansible_ssh_args": sshArguments(p, n),
+		}
+		if port != ssh.DefaultPort {
+			host["ansible_port"] = port
+		}
+		hosts[n.name] = host
+	}
+	return yaml.Marshal(map[string]any{"all": &inventoryGroup{
+		Vars:  map[string]any{"ansible_ssh_host_key_checking": true},
+		Hosts: hosts,
+		Children: map[string]*inventoryGroup{
+			"kube_control_plane": {Hosts: control}, "etcd": {Hosts: control}, "kube_node": {Hosts: workers}, "calico_rr": {Hosts: map[string]any{}},
+			"k8s_cluster": {Children: map[string]*inventoryGroup{"kube_control_plane": {}, "kube_node": {}, "calico_rr": {}}},
+		},
+	}})
+}
+
+// sshArguments make Ansible know the nodes by the keys by which the VNF manager knows them, and by no others. A connection that is kept open is that
+// of one server: what answers at its address after a heal is another one.
+func sshArguments(p *params, n *node) string {
+	server := strings.ReplaceAll(n.vnfc.ServerID, "-", "")
+	return "-o ControlMaster=auto -o ControlPersist=60s -o ControlPath=~/.ansible/cp/vnfm-" + server[:min(len(server), 16)] +
+		" -o ServerAliveInterval=10 -o UserKnownHostsFile=" + p.ansible.directory + "/" + knownHostsFile + " -o GlobalKnownHostsFile=/dev/null"
+}
+
+// varsYAML are the variables that say what cluster it is to be. They have no secrets.
+func varsYAML(c *cluster, mtu int) ([]byte, error) {
+	vars := map[string]any{"supplementary_addresses_in_ssl_keys": c.certified(), "calico_mtu": mtu, "calico_veth_mtu": mtu - tunnelHeader}
+	if c.master.services.IsValid() {
+		vars["kube_service_addresses"] = c.master.services.String()
+	}
+	if c.master.pods.IsValid() {
+		vars["kube_pods_subnet"] = c.master.pods.String()
+	}
+	return yaml.Marshal(vars)
+}
+
+// certified are the addresses that the certificate of the Kubernetes API has to have, beside those that it has anyway.
+func (c *cluster) certified() []string {
+	var found []string
+	add := func(address netip.Addr) { found = append(found, address.String()) }
+	if c.front != nil {
+		add(c.front.ssh)
+		if c.front.vnfc != nil {
+			for _, port := range c.front.vnfc.Ports {
+				for _, address := range port.Addresses {
+					if address != c.front.ssh {
+						add(address)
+					}
+				}
+			}
+		}
+	}
+	for _, n := range c.masters {
+		if n.ssh != n.ip {
+			add(n.ssh)
+		}
+	}
+	return found
+}
+
+// secretsYAML are the variables that nobody is to read.
+func secretsYAML(p *params) ([]byte, error) {
+	vars := map[string]any{passwords: map[string]any{kube.Master: raw(p.master.password), kube.Worker: raw(p.worker.password)}}
+	for name, value := range map[string]string{"http_proxy": p.proxy.HTTP, "https_proxy": p.proxy.HTTPS, "additional_no_proxy": withoutProxy(p.proxy)} {
+		if value != "" && (p.proxy.HTTP != "" || p.proxy.HTTPS != "") {
+			vars[name] = raw(value)
+		}
+	}
+	return yaml.Marshal(vars)
+}
+
+// withoutProxy is what is reached without the proxy, beside the nodes.
+func withoutProxy(p param.Proxy) string {
+	entries := []string{p.NoProxy}
+	if p.Nodes.IsValid() {
+		entries = append(entries, p.Nodes.String())
+	}
+	return strings.Trim(strings.Join(entries, ","), ",")
+}
+
+// knownHosts are lines of a known_hosts file for a host with a key.
+func knownHosts(address netip.Addr, port uint16, key string) string {
+	name := address.String()
+	if port != ssh.DefaultPort {
+		name = "[" + name + "]:" + strconv.Itoa(int(port))
+	}
+	return name + " " + strings.TrimSpace(key) + "\n"
+}

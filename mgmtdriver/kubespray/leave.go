@@ -1,0 +1,142 @@
+package kubespray
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"net/http"
+	"net/netip"
+	"slices"
+	"strings"
+
+	"vnfm/mgmtdriver"
+	"vnfm/mgmtdriver/kube"
+	"vnfm/mgmtdriver/ssh"
+)
+
+// assess refuses what cannot be, before anything is changed, and finds out how the nodes are called.
+func (s *site) assess(ctx context.Context) (mgmtdriver.Result, error) {
+	if invalid := (*mgmtdriver.Invalid)(nil); s.call.Hook == mgmtdriver.HealStart && errors.As(checkHeal(s.call, s.params), &invalid) {
+		return mgmtdriver.Result{}, &mgmtdriver.Failure{Title: "Masters cannot be healed", Status: http.StatusConflict, Detail: invalid.Detail}
+	}
+	if s.whole() || len(s.going()) == 0 {
+		return mgmtdriver.Done(nil), nil
+	}
+	c, err := s.control(ctx, s.settled())
+	if err != nil {
+		return mgmtdriver.Result{}, err
+	}
+	s.recognise(c)
+	mtu, err := s.mtu(ctx, c.node)
+	return mgmtdriver.Done(names{Names: namesOf(slices.Concat(s.all(), s.removed)), MTU: mtu}), err
+}
+
+// nodesGoing are the workers that go and have been nodes.
+func (s *site) nodesGoing() []*node {
+	if s.whole() {
+		return nil
+	}
+	return filter(s.going(), func(n *node) bool { return n.name != "" })
+}
+
+// drain lets the pods leave the workers that go.
+func (s *site) drain(ctx context.Context) (mgmtdriver.Result, error) {
+	going := s.nodesGoing()
+	if len(going) == 0 {
+		return mgmtdriver.Done(nil), nil
+	}
+	c, err := s.control(ctx, s.settled())
+	if err != nil {
+		return mgmtdriver.Result{}, err
+	}
+	return c.Drain(ctx, s.call, kube.Drain{Nodes: titles(going), Time: s.driver.config.DrainTime, Together: s.driver.config.Together})
+}
+
+// removeWorkers takes the workers that go out of the cluster. Those that are dead cannot be reset, and are removed from the cluster alone.
+func (s *site) removeWorkers(ctx context.Context) (mgmtdriver.Result, error) {
+	going := s.nodesGoing()
+	if len(going) == 0 {
+		return mgmtdriver.Done(nil), nil
+	}
+	if s.call.State == nil { // else a run of this step has begun
+		if err := s.send(ctx, append(s.all(), going...)); err != nil {
+			return mgmtdriver.Result{}, err
+		}
+	}
+	alive := make([]bool, len(going))
+	_ = ssh.Each(ctx, s.hosts(going), s.driver.config.Together, func(ctx context.Context, i int, host *ssh.Host) error {
+		alive[i] = host.Ping(ctx) == nil
+		return nil
+	})
+	isAlive := func(n *node) bool { return alive[slices.Index(going, n)] }
+	living, dead := filter(going, isAlive), filter(going, func(n *node) bool { return !isAlive(n) })
+	for _, p := range []play{removal(living), removal(dead, "-e", `{"reset_nodes": false, "allow_ungraceful_removal": true}`)} {
+		if len(p.nodes) == 0 {
+			continue
+		}
+		if done, result, err := s.play(ctx, p); err != nil || !done {
+			return result, err
+		}
+	}
+	c, err := s.control(ctx, s.settled())
+	if err != nil {
+		return mgmtdriver.Result{}, err
+	}
+	for _, n := range going {
+		if c.Node(n.name) != nil {
+			err = errors.Join(err, c.Forget(ctx, n.name))
+		}
+	}
+	return mgmtdriver.Done(nil), err
+}
+
+// removal is the run that removes nodes. It never asks anybody whether that is meant, in whatever release of kubespray.
+func removal(nodes []*node, arguments ...string) play {
+	list := strings.Join(titles(nodes), ",")
+	digest := sha256.Sum256([]byte(list + strings.Join(arguments, " ")))
+	return play{
+		book: "remove-node.yml", job: "remove-node.yml-" + hex.EncodeToString(digest[:4]), nodes: nodes,
+		arguments: append([]string{"-e", "node=" + list, "-e", "skip_confirmation=yes", "-e", "delete_nodes_confirmation=yes"}, arguments...),
+	}
+}
+
+// releaseWhole removes what is on the Ansible server when all of the cluster goes to be made again.
+func (s *site) releaseWhole(ctx context.Context) (mgmtdriver.Result, error) {
+	if !s.whole() {
+		return mgmtdriver.Done(nil), nil
+	}
+	return mgmtdriver.Done(nil), s.server.release(ctx, sshAddresses(s.removed))
+}
+
+// release removes what is on the Ansible server when the VNF goes. A forceful termination does without it if need be.
+func (d *Driver) release(ctx context.Context, call *mgmtdriver.Call) (mgmtdriver.Result, error) {
+	err := d.releaseAll(ctx, call)
+	if err != nil && forceful(call) {
+		call.Log.Warn("what belongs to a cluster stays on the Ansible server", "error", err)
+		err = nil
+	}
+	return mgmtdriver.Done(nil), err
+}
+
+func (d *Driver) releaseAll(ctx context.Context, call *mgmtdriver.Call) error {
+	p, err := ofCall(call)
+	if err != nil {
+		return err
+	}
+	var hosts []netip.Addr
+	for i := range call.Before {
+		if n, err := p.node(&call.Before[i]); err == nil && n != nil {
+			hosts = append(hosts, n.ssh)
+		}
+	}
+	return d.server(call, p, ssh.NewRedactor(p.secrets()...)).release(ctx, hosts)
+}
+
+func sshAddresses(nodes []*node) []netip.Addr {
+	found := make([]netip.Addr, len(nodes))
+	for i, n := range nodes {
+		found[i] = n.ssh
+	}
+	return found
+}

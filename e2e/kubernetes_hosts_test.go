@@ -29,8 +29,9 @@ func clustersDir() string { return hostsDir() + "/shared/kubernetes" }
 
 func journalPath(server string) string { return hostsDir() + "/journal/" + server + ".jsonl" }
 
-// startHosts gives the servers of OpenStack bodies on which the commands of Kubernetes behave as those of a cluster do, until the test ends.
-func startHosts(t *testing.T) {
+// startHosts gives the servers of OpenStack bodies on which the commands of Kubernetes behave as those of a cluster do, until the test ends. More
+// folders have programs in place of those.
+func startHosts(t *testing.T, more ...string) {
 	t.Helper()
 	script(t, "openstack/hosts", "stop")
 	responses := hostsDir() + "/responses"
@@ -54,6 +55,11 @@ func startHosts(t *testing.T) {
 	}
 	if err := os.WriteFile(responses+"/curl.real", readFile(t, "/usr/bin/curl"), 0o755); err != nil {
 		t.Fatal(err)
+	}
+	for _, folder := range more {
+		if out, err := exec.CommandContext(t.Context(), "cp", "-rT", folder, responses).CombinedOutput(); err != nil {
+			t.Fatalf("%v: %s", err, out)
+		}
 	}
 	if err := os.MkdirAll(clustersDir(), 0o777); err != nil {
 		t.Fatal(err)

@@ -3,6 +3,7 @@
 What etcd would hold is a file below SHARED, a directory that all hosts see. Only the API servers of masters touch it (api.py); everybody
 else asks them, through the address that the cluster has.
 """
+import base64
 import contextlib
 import fcntl
 import hashlib
@@ -15,6 +16,8 @@ import ssl
 import subprocess
 import sys
 import time
+
+import yaml
 
 SHARED = "/var/lib/testbed/kubernetes"
 HERE = os.path.dirname(os.path.abspath(__file__))
@@ -78,6 +81,25 @@ def store(cluster):
         if json.dumps(state) != before:
             write(directory + "/state.new", json.dumps(state, indent=1), 0o600)
             os.rename(directory + "/state.new", directory + "/state.json")
+
+
+def admin_config(server, ca, token):
+    """The configuration of the administrator, as kubectl reads it."""
+    return json.dumps({
+        "apiVersion": "v1", "kind": "Config", "current-context": "admin",
+        "clusters": [{"name": "kubernetes", "cluster": {
+            "server": "https://" + server, "certificate-authority-data": base64.b64encode(ca.encode()).decode()}}],
+        "users": [{"name": "admin", "user": {"token": token}}],
+        "contexts": [{"name": "admin", "context": {"cluster": "kubernetes", "user": "admin"}}],
+    })
+
+
+def read_config(path):
+    """Where the Kubernetes API is, the certificate of its authority, and what lets one in."""
+    config = yaml.safe_load(read(path))
+    known = config["clusters"][0]["cluster"]
+    return (known["server"].removeprefix("https://"), base64.b64decode(known["certificate-authority-data"]).decode(),
+            config["users"][0]["user"]["token"])
 
 
 def answers(address, port):

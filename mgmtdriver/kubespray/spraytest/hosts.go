@@ -128,7 +128,7 @@ func (h *host) login(ctx context.Context) error {
 		return err
 	}
 	client := ssh.NewClient(connection, channels, requests)
-	defer client.Close()
+	defer func() { _ = client.Close() }()
 	session, err := client.NewSession()
 	if err != nil {
 		return err
@@ -192,7 +192,7 @@ func Unvault(content []byte, password string) ([]byte, error) {
 	mac := hmac.New(sha256.New, derived[32:64])
 	mac.Write(raw[2])
 	if !hmac.Equal(mac.Sum(nil), raw[1]) {
-		return nil, errors.New("Decryption failed (no vault secrets were found that could decrypt)") //nolint:revive,staticcheck // the words of Ansible
+		return nil, errors.New("Decryption failed (no vault secrets were found that could decrypt)") //nolint:staticcheck // the words of Ansible
 	}
 	block, err := aes.NewCipher(derived[:32])
 	if err != nil {

@@ -330,11 +330,12 @@ const patience = 3
 func (b *bed) step(hook mgmtdriver.Hook, step mgmtdriver.Step, outputs map[string]json.RawMessage) (json.RawMessage, error) {
 	b.t.Helper()
 	var state json.RawMessage
-	trouble := 0
+	trouble, detail := 0, ""
 	for began := time.Now(); time.Since(began) < time.Minute; {
 		call := b.call(hook)
 		call.State, call.Outputs = state, outputs
 		result, err := step.Do(b.t.Context(), call)
+		detail = result.Detail
 		switch {
 		case errors.As(err, new(*mgmtdriver.Failure)), err != nil && trouble == patience:
 			return nil, err
@@ -347,8 +348,31 @@ func (b *bed) step(hook mgmtdriver.Hook, step mgmtdriver.Step, outputs map[strin
 		}
 		time.Sleep(2 * time.Millisecond)
 	}
-	b.t.Fatalf("%s/%s does not end", hook, step.Name)
+	b.t.Fatalf("%s/%s does not end: %s", hook, step.Name, detail)
 	return nil, nil
+}
+
+// untilPlaying carries a hook out until a playbook runs, and gives it up then.
+func (b *bed) untilPlaying(hook mgmtdriver.Hook) {
+	b.t.Helper()
+	outputs := map[string]json.RawMessage{}
+	for _, step := range b.driver.Steps(hook) {
+		for began := time.Now(); time.Since(began) < time.Minute; time.Sleep(time.Millisecond) {
+			call := b.call(hook)
+			call.Outputs = outputs
+			result, err := step.Do(b.t.Context(), call)
+			if err != nil {
+				b.t.Fatal(err)
+			}
+			if b.world.Playing() > 0 {
+				return
+			}
+			if !result.Again {
+				outputs[string(hook)+"/"+step.Name], _ = json.Marshal(result.Output)
+				break
+			}
+		}
+	}
 }
 
 // must is run, and it has to succeed.

@@ -59,7 +59,7 @@ func (s *site) play(ctx context.Context, p play) (done bool, result mgmtdriver.R
 		return false, result, s.end(ctx, job, &mgmtdriver.Failure{Title: "Playbook takes too long", Status: http.StatusGatewayTimeout, Detail: fmt.Sprintf(
 			"%s: %s has taken longer than %s; it was at %s", a, p.book, s.limit(p), cmp.Or(state.At, "its beginning"))})
 	case progress.Phase == ssh.JobEnded && progress.Status == 0:
-		return true, result, s.shred(ctx)
+		return true, result, a.shred(ctx, job.ID)
 	case progress.Phase == ssh.JobRunning:
 	case !state.Again && strings.Contains(progress.Stdout, becomeTimeout):
 		state.Again, state.Since = true, time.Now()
@@ -96,14 +96,14 @@ func (s *site) begin(ctx context.Context, p play, job ssh.Job) error {
 	if content, err = vaulted(content, password); err != nil {
 		return err
 	}
-	sealed := sealedFile + rand.Text()[:8] + ".yaml"
-	if err := a.put(ctx, sealed, content); err != nil {
+	file := sealedFile + sealed(job.ID) + "-" + rand.Text()[:8] + ".yaml"
+	if err := a.put(ctx, file, content); err != nil {
 		return err
 	}
 	s.secrets.Add(ssh.Secret(password))
 	job.Dir, job.Stdin = a.root, []byte(password+"\n")
 	job.Argv = append([]string{found.Ansible, "-i", a.inventory, "--become", "--become-user=root",
-		"-e", "@" + path.Join(a.directory, varsFile), "-e", "@" + path.Join(a.directory, sealed), "--vault-password-file=/dev/stdin"}, p.arguments...)
+		"-e", "@" + path.Join(a.directory, varsFile), "-e", "@" + path.Join(a.directory, file), "--vault-password-file=/dev/stdin"}, p.arguments...)
 	job.Argv = append(job.Argv, p.book)
 	// The output is read by this program: it must not depend on what the user likes to see.
 	job.Env = map[string]string{"LC_ALL": "C.UTF-8", "LANG": "C.UTF-8", "ANSIBLE_NOCOLOR": "1", "ANSIBLE_FORCE_COLOR": "0",
@@ -114,16 +114,10 @@ func (s *site) begin(ctx context.Context, p play, job ssh.Job) error {
 // end removes what a run has left, so that it can be started anew, and returns failure.
 func (s *site) end(ctx context.Context, job ssh.Job, failure error) error {
 	job.Argv = []string{job.ID}
-	if err := errors.Join(s.server.Cancel(ctx, job, 0), s.server.Clean(ctx, job), s.shred(ctx)); err != nil {
+	if err := errors.Join(s.server.Cancel(ctx, job, 0), s.server.Clean(ctx, job), s.server.shred(ctx, job.ID)); err != nil {
 		return err
 	}
 	return failure
-}
-
-// shred removes the secrets of runs that have ended.
-func (s *site) shred(ctx context.Context) error {
-	_, err := s.server.Run(ctx, ssh.Command{Argv: []string{"sh", "-c", shredScript, "kubespray-shred", s.server.directory}})
-	return err
 }
 
 // failure says which hosts have failed, and why.

@@ -2,6 +2,8 @@ package kubespray
 
 import (
 	"context"
+	"crypto/sha256"
+	"encoding/hex"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -58,8 +60,8 @@ if [ -e "$2" ]; then
 fi
 rm -rf -- "$2.vnfm-$3"`
 
-	// shredScript removes what runs that have ended have left of secrets. $1 = directory of the inventory.
-	shredScript = `rm -f -- "$1/` + sealedFile + `"*`
+	// shredScript removes what a run that has ended has left of secrets. $1 = directory of the inventory, $2 = mark of the run.
+	shredScript = `rm -f -- "$1/` + sealedFile + `$2-"*`
 
 	// forgetScript removes hosts from the known ones of the user, who may have logged in to them.
 	forgetScript = `[ -e "$HOME/.ssh/known_hosts" ] || exit 0
@@ -149,7 +151,22 @@ func (a *server) stop(ctx context.Context, except string) error {
 	if id == "" || id == except {
 		return nil
 	}
-	return errors.Join(a.Cancel(ctx, ssh.Job{ID: id, Argv: []string{id}}, 0), a.Clean(ctx, ssh.Job{ID: id, Argv: []string{id}}))
+	if err := a.Cancel(ctx, ssh.Job{ID: id, Argv: []string{id}}, 0); err != nil {
+		return err
+	}
+	return a.shred(ctx, id)
+}
+
+// sealed is the beginning of the names of the files with the secrets of a job.
+func sealed(job string) string {
+	digest := sha256.Sum256([]byte(job))
+	return hex.EncodeToString(digest[:4])
+}
+
+// shred removes the secrets of a job that has ended.
+func (a *server) shred(ctx context.Context, job string) error {
+	_, err := a.Run(ctx, ssh.Command{Argv: []string{"sh", "-c", shredScript, "kubespray-shred", a.directory, sealed(job)}})
+	return err
 }
 
 // release removes all that the driver has left on the server.

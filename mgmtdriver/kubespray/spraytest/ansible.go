@@ -49,7 +49,7 @@ func (w *World) ansible(ctx context.Context, s *sshtest.Session) int {
 		return w.release(s, args[1], args[2])
 	case "kubespray-shred":
 		for _, file := range s.Machine.List(args[0]) {
-			if strings.HasPrefix(file, ".vnfm-sealed-") {
+			if strings.HasPrefix(file, ".vnfm-sealed-"+args[1]+"-") {
 				_ = s.Machine.Remove(args[0] + "/" + file)
 			}
 		}

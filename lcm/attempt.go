@@ -128,7 +128,9 @@ func (a *attempt) take(ctx context.Context, name string, act action) (moved bool
 	if err := a.begin(ctx, record); err != nil {
 		return false, nil, err
 	}
-	result, again, err := a.perform(ctx, record, act)
+	observed, end := a.engine.config.Observer.StepBegins(ctx, a.run.Operation, name)
+	result, again, err := a.perform(observed, record, act)
+	end(StepEnd{Over: again == nil, Took: time.Since(record.StartedAt), Err: err})
 	switch {
 	case again != nil:
 		return false, again, a.release(ctx, record, *again)
@@ -357,7 +359,11 @@ func (a *attempt) move(ctx context.Context, event Event, reason error, steps ...
 	if !next.Transient() {
 		commit.Release = new(time.Duration)
 	}
-	return a.commit(ctx, commit)
+	if err := a.commit(ctx, commit); err != nil {
+		return err
+	}
+	a.engine.config.Observer.Entered(operation)
+	return nil
 }
 
 // commitTime bounds a commit that has to be made although the process is being stopped.

@@ -21,6 +21,7 @@ type EngineConfig struct {
 	Lease    time.Duration // a run that was not heard of for so long is taken for dead; default 15 s
 	Patience time.Duration // how long a VIM or the NFVO may be out of reach before the operation fails; default 5 min
 	Grants   GrantSource   // the NFVO that permits operations; default: none, and nobody has to permit them
+	Observer Observer      // of the operations that are run; default: nobody
 	Logger   *slog.Logger  // default: the default logger
 }
 
@@ -33,6 +34,9 @@ func (c *EngineConfig) setDefaults() {
 	}
 	if c.Patience == 0 {
 		c.Patience = 5 * time.Minute
+	}
+	if c.Observer == nil {
+		c.Observer = unobserved{}
 	}
 	if c.Logger == nil {
 		c.Logger = slog.Default()
@@ -103,9 +107,20 @@ func (e *Engine) Run(ctx context.Context, id uuid.UUID) (*time.Duration, error) 
 	if err != nil {
 		return nil, fmt.Errorf("acquire operation %s: %w", id, err)
 	}
-	log := e.config.Logger.With("vnfLcmOpOccId", id, "vnfInstanceId", run.Operation.VnfInstanceID,
-		"operation", run.Operation.Type, "run", run.Number)
+	log := run.Operation.logTo(e.config.Logger).With("run", run.Number)
+	observed, end := e.config.Observer.RunBegins(withLogger(ctx, log), run)
+	again, err := e.work(observed, asked, run, log)
+	end(err)
+	if errors.Is(err, ErrSuperseded) {
+		log.Warn("another run has taken over")
+		return nil, nil
+	}
+	return again, err
+}
 
+// work carries an operation on by a run that was asked for at a moment.
+func (e *Engine) work(ctx context.Context, asked time.Time, run *Run, log *slog.Logger) (*time.Duration, error) {
+	id := run.Operation.ID
 	lease := &lease{store: e.store, length: e.config.Lease, run: run, news: make(chan struct{}, 1), cancelled: make(chan struct{})}
 	lease.count(asked)
 	working, stop := context.WithCancelCause(context.WithValue(access.Within(ctx, run.Instance.ProjectID), leaseKey{}, lease))
@@ -134,9 +149,8 @@ func (e *Engine) Run(ctx context.Context, id uuid.UUID) (*time.Duration, error) 
 	}
 	attempt := &attempt{engine: e, run: run, plan: plan, log: log, cancelled: lease.cancelled, ends: time.Now().Add(e.config.RunLimit)}
 	again, err := attempt.carryOn(working)
-	if errors.Is(err, ErrSuperseded) || errors.Is(context.Cause(working), ErrSuperseded) {
-		log.Warn("another run has taken over")
-		return nil, nil
+	if errors.Is(context.Cause(working), ErrSuperseded) {
+		return nil, ErrSuperseded
 	}
 	return again, err
 }

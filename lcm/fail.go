@@ -14,7 +14,7 @@ const stockTime = 20 * time.Second
 // Fail gives a failed operation up, SOL003 5.4.16. What exists in the VIM stays; the instance then tells what that is, and can be
 // terminated, or healed if it is INSTANTIATED. If the VIM cannot be asked, the operation's error says so.
 func (m *Manager) Fail(ctx context.Context, id uuid.UUID) (*Operation, error) {
-	return m.operations.EndOperation(ctx, id, func(run *Run) error {
+	operation, err := m.operations.EndOperation(ctx, id, func(run *Run) error {
 		next, err := run.Operation.State.Next(EventFail)
 		if err != nil {
 			return err
@@ -27,6 +27,7 @@ func (m *Manager) Fail(ctx context.Context, id uuid.UUID) (*Operation, error) {
 		}
 		return nil
 	})
+	return m.entered(operation, err)
 }
 
 // takeStock brings what is known of an instance in line with what there is in the VIM.

@@ -35,7 +35,7 @@ func (h *hooks) callOf(run *Run, v visit) (*mgmtdriver.Call, error) {
 		Instance: mgmtdriver.Instance{
 			ID: instance.ID.String(), Name: instance.Name, VnfdID: instance.VnfdID, FlavourID: v.flavour.ID,
 		},
-		Log:  slog.New(&redactingHandler{h.log.Handler(), run.redactor()}).With("vnfInstanceId", instance.ID, "vnfLcmOpOccId", operation.ID, "driver", v.driver(), "hook", string(v.hook)),
+		Log:  slog.New(&redactingHandler{operation.logTo(h.log).Handler(), run.redactor()}).With("run", run.Number, "driver", v.driver(), "hook", string(v.hook)),
 		Vims: &ownVims{registry: h.vims, store: h.ownVims, run: run},
 		// What the former call has kept.
 		State: run.stepState,

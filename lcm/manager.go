@@ -34,6 +34,7 @@ type Manager struct {
 	planner    *planner
 	hooks      *hooks
 	granted    bool // whether an NFVO grants operations
+	observer   Observer
 }
 
 // NewManager returns a manager that plans deployments with driver, and lets the management drivers check requests.
@@ -46,11 +47,15 @@ func NewManager(
 		packages:   packages,
 		planner:    &planner{packages: packages, vims: vims, driver: driver},
 		hooks:      &hooks{packages: packages, drivers: drivers, infra: driver, vims: vims, log: slog.Default()},
+		observer:   unobserved{},
 	}
 }
 
 // ExpectGrants says that an NFVO grants operations, so that a request may leave open what the grant can say: the VIM and the networks.
 func (m *Manager) ExpectGrants() { m.granted = true }
+
+// Observe lets an observer know of the operations that clients start, and take elsewhere.
+func (m *Manager) Observe(observer Observer) { m.observer = observer }
 
 // CreateInstance makes a VNF instance identifier, SOL003 5.4.2.3.1, having fetched the package from the NFVO if it has to.
 // *[Unprocessable] if no package of the VNFD is onboarded and enabled, *[vnfpkg.Unobtainable] if it may be there later.
@@ -134,7 +139,7 @@ func (m *Manager) Rollback(ctx context.Context, id uuid.UUID) (*Operation, error
 
 // decide takes an operation in FAILED_TEMP where a client wants it.
 func (m *Manager) decide(ctx context.Context, id uuid.UUID, event Event) (*Operation, error) {
-	return m.operations.ChangeOperation(ctx, id, func(operation *Operation) error {
+	operation, err := m.operations.ChangeOperation(ctx, id, func(operation *Operation) error {
 		next, err := operation.State.Next(event)
 		if err != nil {
 			return err
@@ -145,6 +150,16 @@ func (m *Manager) decide(ctx context.Context, id uuid.UUID, event Event) (*Opera
 		operation.State = next
 		return nil
 	})
+	return m.entered(operation, err)
+}
+
+// entered tells of an operation that a client has taken to another state, unless that has failed.
+func (m *Manager) entered(operation *Operation, err error) (*Operation, error) {
+	if err != nil {
+		return nil, err
+	}
+	m.observer.Entered(operation)
+	return operation, nil
 }
 
 // start records an operation of an instance. The state that the request was checked against has to be that of the moment the operation
@@ -165,6 +180,7 @@ func (m *Manager) startIf(ctx context.Context, instance *VnfInstance, kind Opera
 		VnfInstanceID: instance.ID,
 		Type:          kind,
 		Params:        masked,
+		Origin:        originOf(ctx),
 	}
 	if kind == OpModifyInfo {
 		operation.State = StateProcessing // nothing is to be granted, SOL003 5.4.3.3.4
@@ -172,10 +188,7 @@ func (m *Manager) startIf(ctx context.Context, instance *VnfInstance, kind Opera
 	if err := m.hooks.check(access.Within(ctx, instance.ProjectID), instance, operation, params); err != nil {
 		return nil, err
 	}
-	if err := m.operations.StartOperation(ctx, operation, params, required); err != nil {
-		return nil, err
-	}
-	return operation, nil
+	return m.entered(operation, m.operations.StartOperation(ctx, operation, params, required))
 }
 
 func maskJSON(params json.RawMessage) (json.RawMessage, error) {

@@ -43,6 +43,7 @@ type Operation struct {
 	ChangedExtConnectivity []ExtVirtualLinkInfo // the external links that CHANGE_EXT_CONN has changed
 	Steps                  []StepRecord         // in order; read with a single operation only
 	Progress               *Progress            // nil if nothing is being done
+	Origin                 Origin
 }
 
 // Progress is what an operation that is under way is doing. What it waits for is some seconds old.

@@ -13,6 +13,8 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/collectors"
 	"github.com/prometheus/client_golang/prometheus/promhttp"
+
+	"vnfm/lcm"
 )
 
 // metrics are what Prometheus reads.
@@ -34,6 +36,7 @@ func newMetrics(registry *prometheus.Registry) *metrics {
 
 const (
 	requestIDKey = "requestId"
+	operationKey = "vnfLcmOpOccId" // the operation that the request has started, or changed
 	noRoute      = "none"
 )
 
@@ -42,9 +45,18 @@ func requestID(c echo.Context) string {
 	return id
 }
 
-// log returns the logger of a request.
+// log returns the logger of a request. It names the resource by the parameters of the path, which have the names of the standard.
 func (s *Server) log(c echo.Context) *slog.Logger {
-	return s.config.Logger.With("requestId", requestID(c), "method", c.Request().Method, "route", c.Path())
+	log := s.config.Logger.With("requestId", requestID(c), "method", c.Request().Method, "route", c.Path())
+	for _, name := range c.ParamNames() {
+		if id, err := uuid.Parse(c.Param(name)); err == nil {
+			log = log.With(name, id)
+		}
+	}
+	if operation := c.Get(operationKey); operation != nil && c.Param(operationKey) == "" {
+		log = log.With(operationKey, operation)
+	}
+	return log
 }
 
 // observe gives every request an id, and logs and measures how it was answered. Errors are written here, so that the status is known.
@@ -53,6 +65,7 @@ func (s *Server) observe(next echo.HandlerFunc) echo.HandlerFunc {
 		began := time.Now()
 		id := uuid.NewString()
 		c.Set(requestIDKey, id)
+		c.SetRequest(c.Request().WithContext(lcm.WithOrigin(c.Request().Context(), lcm.Origin{RequestID: id})))
 		c.Response().Header().Set(echo.HeaderXRequestID, id)
 		brokeOff := false
 		if err := next(c); err != nil {

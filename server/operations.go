@@ -135,6 +135,7 @@ func (s *Server) decide(event func(context.Context, uuid.UUID) (*lcm.Operation, 
 // underWay answers that an operation is under way, which Location names. The existing client takes the request for accepted only if the
 // answer is empty.
 func underWay(c echo.Context, operation uuid.UUID) error {
+	c.Set(operationKey, operation)
 	c.Response().Header().Set(echo.HeaderLocation, opOccsPath+operation.String())
 	return c.NoContent(http.StatusAccepted)
 }

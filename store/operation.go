@@ -33,6 +33,8 @@ type operationRow struct {
 	ChangedInfo            []byte
 	ChangedExtConnectivity []byte
 	Progress               []byte
+	RequestID              *string
+	TraceParent            *string
 }
 
 func (r *operationRow) operation() (*lcm.Operation, error) {
@@ -52,6 +54,12 @@ func (r *operationRow) operation() (*lcm.Operation, error) {
 	}
 	if r.GrantID != nil && r.GrantURI != nil {
 		operation.GrantID, operation.GrantURI = *r.GrantID, *r.GrantURI
+	}
+	if r.RequestID != nil {
+		operation.Origin.RequestID = *r.RequestID
+	}
+	if r.TraceParent != nil {
+		operation.Origin.TraceParent = *r.TraceParent
 	}
 	err := errors.Join(read(r.Error, &operation.Error), read(r.ResourceChanges, &operation.ResourceChanges),
 		read(r.ChangedInfo, &operation.ChangedInfo), read(r.ChangedExtConnectivity, &operation.ChangedExtConnectivity),
@@ -91,13 +99,16 @@ func (s *Store) StartOperation(ctx context.Context, operation *lcm.Operation, re
 			return &lcm.Conflict{Detail: fmt.Sprintf("VNF instance %s is %s", operation.VnfInstanceID, state)}
 		}
 		const insert = `
-			INSERT INTO vnf_lcm_op_occs (id, project_id, state, vnf_instance_id, type, is_automatic_invocation, params, request, lease_until)
-			VALUES (@id, @project, @state, @instance, @type, @automatic, @params, @request, now() + @lease)
+			INSERT INTO vnf_lcm_op_occs (id, project_id, state, vnf_instance_id, type, is_automatic_invocation, params, request, lease_until,
+				request_id, trace_parent)
+			VALUES (@id, @project, @state, @instance, @type, @automatic, @params, @request, now() + @lease,
+				NULLIF(@requestID, ''), NULLIF(@traceParent, ''))
 			RETURNING created_at, state_entered_at`
 		err = tx.QueryRow(ctx, insert, pgx.NamedArgs{
 			"id": operation.ID, "project": operation.ProjectID, "state": operation.State, "instance": operation.VnfInstanceID, "type": operation.Type,
 			"automatic": operation.IsAutomaticInvocation, "params": operation.Params,
 			"request": s.sealer.seal(requestPlace(operation.ID), request), "lease": firstLease,
+			"requestID": operation.Origin.RequestID, "traceParent": operation.Origin.TraceParent,
 		}).Scan(&operation.StartedAt, &operation.StateEnteredAt)
 		if violated(err, "vnf_lcm_op_occs_active") {
 			return &lcm.Conflict{Detail: fmt.Sprintf("another operation of VNF instance %s is not over", operation.VnfInstanceID)}
@@ -128,7 +139,8 @@ const progressExpression = `(
 
 const selectOperation = `
 	SELECT id, project_id, created_at, state, state_entered_at, vnf_instance_id, type, grant_id, grant_uri, is_automatic_invocation,
-		cancel_mode, params, error, resource_changes, changed_info, changed_ext_connectivity, ` + progressExpression + ` AS progress
+		cancel_mode, params, error, resource_changes, changed_info, changed_ext_connectivity, request_id, trace_parent,
+		` + progressExpression + ` AS progress
 	FROM vnf_lcm_op_occs WHERE id = @id`
 
 // Operation implements [lcm.OperationStore].
@@ -203,7 +215,7 @@ func (s *Store) Operations(ctx context.Context, asked lcm.Page) ([]*lcm.Operatio
 	}
 	query := `
 		SELECT id, project_id, created_at, state, state_entered_at, vnf_instance_id, type, grant_id, grant_uri, is_automatic_invocation,
-			cancel_mode,
+			cancel_mode, request_id, trace_parent,
 			CASE WHEN @whole THEN params END AS params, CASE WHEN @whole THEN error END AS error,
 			CASE WHEN @whole THEN resource_changes END AS resource_changes, CASE WHEN @whole THEN changed_info END AS changed_info,
 			CASE WHEN @whole THEN changed_ext_connectivity END AS changed_ext_connectivity,

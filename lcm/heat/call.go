@@ -34,7 +34,7 @@ func (d *Driver) do(ctx context.Context, access lcm.VimAccess, of service, c cal
 		if response != nil && into == nil {
 			response.Body.Close()
 		}
-		d.config.Logger.DebugContext(ctx, "call of a VIM", "service", of.name, "method", c.method, "path", strings.Join(c.path, "/"),
+		lcm.Logger(ctx, d.config.Logger).DebugContext(ctx, "call of a VIM", "service", of.name, "method", c.method, "path", strings.Join(c.path, "/"),
 			"duration", time.Since(began), "error", err != nil)
 		return err
 	})

@@ -69,7 +69,7 @@ func (d *Driver) clean(ctx context.Context, vim lcm.VimAccess, source lcm.ImageS
 	cleaning, cancel := context.WithTimeout(context.WithoutCancel(ctx), cleanTime)
 	defer cancel()
 	if err := d.RemoveImage(cleaning, vim, source.ID); err != nil {
-		d.config.Logger.WarnContext(ctx, "half of an image is left in the VIM for now", "image", source.ID, "error", err)
+		lcm.Logger(ctx, d.config.Logger).WarnContext(ctx, "half of an image is left in the VIM for now", "image", source.ID, "error", err)
 	}
 }
 

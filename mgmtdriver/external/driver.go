@@ -54,7 +54,7 @@ type driver struct {
 }
 
 func (d *driver) describe(ctx context.Context) error {
-	answer, err := call[description](ctx, &d.program, d.config.CheckTime, d.config.Logger, &request{Call: callDescribe})
+	answer, err := call[description](ctx, &d.program, d.config.CheckTime, d.config.Logger.With("driver", d.program.name), &request{Call: callDescribe})
 	if err != nil {
 		return err
 	}

@@ -12,6 +12,7 @@ import (
 	"vnfm/mgmtdriver/kubespray"
 	"vnfm/mgmtdriver/registry"
 	"vnfm/mgmtdriver/ssh"
+	"vnfm/server/telemetry"
 )
 
 // nodeFlags are the options of the management drivers that log in to VMs.
@@ -25,12 +26,12 @@ type nodeFlags struct {
 
 // drivers are the management drivers: those that are built in and those that are programs, which come first. The connections to VMs must be
 // closed.
-func (f *serveFlags) drivers(ctx context.Context, logger *slog.Logger) (mgmtdriver.Drivers, io.Closer, error) {
+func (f *serveFlags) drivers(ctx context.Context, telemetry *telemetry.Telemetry, logger *slog.Logger) (mgmtdriver.Drivers, io.Closer, error) {
 	drivers, err := external.Start(ctx, f.MgmtDriver, external.Config{Logger: logger})
 	if err != nil {
 		return nil, nil, err
 	}
-	pool := ssh.NewPool(ssh.Config{})
+	pool := ssh.NewPool(ssh.Config{Observe: telemetry.SSHAction})
 	builtIn := map[string]mgmtdriver.Driver{
 		kubernetes.Name: kubernetes.New(pool, kubernetes.Config{
 			SSHPort: f.Node.SSHPort, BootTime: f.Node.BootTime, InstallTime: f.Node.ScriptTime, DrainTime: f.Node.DrainTime, Together: f.Node.Together,

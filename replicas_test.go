@@ -272,6 +272,7 @@ func TestAnotherProcessTakesOver(t *testing.T) {
 			k.first.until("aware of it", func() bool {
 				return strings.Count(k.first.log.String(), "another run has taken over") >= len(k.tasks)
 			})
+			k.first.metrics().atLeast(float64(len(k.tasks)), "vnfm_leases_lost_total")
 			k.expectOnce(k.first)
 			second.kill()
 			k.end(k.first)

@@ -24,6 +24,7 @@ import (
 	"vnfm/mgmtdriver"
 	"vnfm/server"
 	"vnfm/server/auth"
+	"vnfm/server/telemetry"
 	"vnfm/store"
 	"vnfm/vnfpkg"
 )
@@ -52,6 +53,8 @@ type serveFlags struct {
 	Callback        callbackFlags      `embed:"" prefix:"callback-" envprefix:"VNFM_CALLBACK_"`
 	Peers           peer.Policy        `embed:"" prefix:"peer-" envprefix:"VNFM_PEER_"`
 	Node            nodeFlags          `embed:"" prefix:"node-"`
+
+	Traces telemetry.TraceOptions `embed:"" prefix:"otlp-"`
 }
 
 // callbackFlags say how notifications are delivered.
@@ -62,7 +65,8 @@ type callbackFlags struct {
 }
 
 // notifications returns the registry of subscriptions, and the sender of what subscribers are to hear of.
-func (f *serveFlags) notifications(db *database, at net.Addr, logger *slog.Logger) (*notify.Registry, *notify.Sender, error) {
+func (f *serveFlags) notifications(db *database, at net.Addr, measured *telemetry.Telemetry, logger *slog.Logger,
+) (*notify.Registry, *notify.Sender, error) {
 	security, err := f.Callback.Config("--callback-")
 	if err != nil {
 		return nil, nil, err
@@ -74,7 +78,8 @@ func (f *serveFlags) notifications(db *database, at net.Addr, logger *slog.Logge
 	}
 	root := cmp.Or(strings.TrimRight(f.APIRoot, "/"), scheme+at.String())
 	registry := notify.NewRegistry(db, notify.RegistryConfig{Client: client, Certificate: f.Callback.CertFile != "", Test: f.Callback.Test})
-	sender := notify.NewSender(db, notify.SenderConfig{Client: client, APIRoot: root, Retention: f.Callback.Retention, Logger: logger})
+	sender := notify.NewSender(db, notify.SenderConfig{Client: client, APIRoot: root, Retention: f.Callback.Retention,
+		Observe: measured.Delivery, Logger: logger})
 	return registry, sender, nil
 }
 
@@ -136,6 +141,30 @@ func (f *serveFlags) packages(db *database, drivers mgmtdriver.Drivers, with set
 	return packages
 }
 
+// telemetry returns what the server is watched by.
+func (f *serveFlags) telemetry(ctx context.Context, logger *slog.Logger) (*telemetry.Telemetry, error) {
+	slog.SetDefault(logger) // whoever was not given one does not log in another form
+	measured := telemetry.New(version)
+	return measured, measured.Trace(ctx, f.Traces, logger)
+}
+
+// prepare tells a manager who grants operations, and who watches them.
+func prepare(manager *lcm.Manager, measured *telemetry.Telemetry, with settings) {
+	manager.Observe(measured)
+	if with.grants != nil {
+		manager.ExpectGrants()
+	}
+}
+
+// sendRest sends the traces that are left. A collector that is away holds nobody up for long, and is no failure.
+func sendRest(ctx context.Context, measured *telemetry.Telemetry, logger *slog.Logger) {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), 3*time.Second)
+	defer cancel()
+	if err := measured.Close(ctx); err != nil {
+		logger.Warn("the last traces are not delivered", "error", err)
+	}
+}
+
 // stopTime bounds how long a process that is told to stop takes.
 const stopTime = 30 * time.Second
 
@@ -147,7 +176,12 @@ func (f *serveFlags) serve(ctx context.Context, logger *slog.Logger, ready func(
 	}
 	began := time.Now()
 	slog.SetDefault(logger) // what has no logger of its own
-	drivers, connections, err := f.drivers(ctx, logger)
+	measured, err := f.telemetry(ctx, logger)
+	if err != nil {
+		return err
+	}
+	defer sendRest(ctx, measured, logger)
+	drivers, connections, err := f.drivers(ctx, measured, logger)
 	if err != nil {
 		return err
 	}
@@ -158,15 +192,14 @@ func (f *serveFlags) serve(ctx context.Context, logger *slog.Logger, ready func(
 	}
 	defer func() { err = errors.Join(err, db.Close()) }()
 
-	driver := heat.New(heat.Config{Timeout: f.VimTimeout, StackTimeout: f.StackTimeout, Logger: logger})
+	measured.Watch(ctx, db)
+	driver := heat.New(heat.Config{Timeout: f.VimTimeout, StackTimeout: f.StackTimeout, Observe: measured.VimCall, Logger: logger})
 	packages := f.packages(db, drivers, with)
 	vims := lcm.NewVimRegistry(db, driver)
 	manager := lcm.NewManager(db, db, packages, vims, driver, drivers)
 	engine := lcm.NewEngine(db, packages, vims, driver, drivers,
-		lcm.EngineConfig{Patience: f.VimPatience, Grants: with.grants, Logger: logger})
-	if with.grants != nil {
-		manager.ExpectGrants()
-	}
+		lcm.EngineConfig{Patience: f.VimPatience, Grants: with.grants, Observer: measured, Logger: logger})
+	prepare(manager, measured, with)
 	workers, err := store.NewWorkers(db.Store, engine, packages, store.WorkersConfig{MaxWorkers: f.Workers, AuditRetention: f.AuditRetention, Logger: logger})
 	if err != nil {
 		return err
@@ -176,14 +209,14 @@ func (f *serveFlags) serve(ctx context.Context, logger *slog.Logger, ready func(
 		return err
 	}
 	defer func() { _ = listener.Close() }() // unless the server has done it
-	subscriptions, sender, err := f.notifications(db, listener.Addr(), logger)
+	subscriptions, sender, err := f.notifications(db, listener.Addr(), measured, logger)
 	if err != nil {
 		return err
 	}
 	api, err := server.New(server.Config{
 		Instances: manager, Operations: manager, Vims: vims, Packages: packages, Subscriptions: subscriptions,
 		Gate: with.gate, TLS: with.tls, Audit: db,
-		Ready: db.Ready, Away: store.Away, Logger: logger, PageSize: f.PageSize,
+		Ready: db.Ready, Away: store.Away, Telemetry: measured, Logger: logger, PageSize: f.PageSize,
 	})
 	if err != nil {
 		return err

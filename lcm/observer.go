@@ -27,12 +27,15 @@ type StepEnd struct {
 // unobserved is the observer where nobody wants to know.
 type unobserved struct{}
 
+// Entered implements [Observer].
 func (unobserved) Entered(*Operation) {}
 
+// RunBegins implements [Observer].
 func (unobserved) RunBegins(ctx context.Context, _ *Run) (context.Context, func(error)) {
 	return ctx, func(error) {}
 }
 
+// StepBegins implements [Observer].
 func (unobserved) StepBegins(ctx context.Context, _ *Operation, _ string) (context.Context, func(StepEnd)) {
 	return ctx, func(StepEnd) {}
 }

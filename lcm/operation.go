@@ -23,6 +23,11 @@ const (
 	OpModifyInfo    OperationType = "MODIFY_INFO"
 )
 
+// OperationTypes are all of them.
+func OperationTypes() []OperationType {
+	return []OperationType{OpInstantiate, OpScale, OpScaleToLevel, OpChangeFlavour, OpHeal, OpOperate, OpChangeExtConn, OpTerminate, OpModifyInfo}
+}
+
 // Operation is a VNF lifecycle management operation occurrence, VnfLcmOpOcc (SOL003 5.5.2.13).
 type Operation struct {
 	ID                     uuid.UUID

@@ -16,6 +16,11 @@ const (
 	StateFailed      OperationState = "FAILED"
 )
 
+// OperationStates are all of them.
+func OperationStates() []OperationState {
+	return []OperationState{StateStarting, StateProcessing, StateCompleted, StateFailedTemp, StateRollingBack, StateRolledBack, StateFailed}
+}
+
 // Event is what moves an operation from one state to another.
 type Event string
 

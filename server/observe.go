@@ -5,34 +5,14 @@ import (
 	"log/slog"
 	"net/http"
 	"runtime/debug"
-	"strconv"
 	"time"
 
 	"github.com/google/uuid"
 	"github.com/labstack/echo/v4"
-	"github.com/prometheus/client_golang/prometheus"
-	"github.com/prometheus/client_golang/prometheus/collectors"
-	"github.com/prometheus/client_golang/prometheus/promhttp"
 
 	"vnfm/lcm"
+	"vnfm/server/telemetry"
 )
-
-// metrics are what Prometheus reads.
-type metrics struct {
-	duration *prometheus.HistogramVec
-	handle   echo.HandlerFunc
-}
-
-func newMetrics(registry *prometheus.Registry) *metrics {
-	m := &metrics{duration: prometheus.NewHistogramVec(prometheus.HistogramOpts{
-		Name:    "vnfm_http_request_duration_seconds",
-		Help:    "Time to answer HTTP requests.",
-		Buckets: []float64{0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 10, 60},
-	}, []string{"method", "route", "status"})}
-	registry.MustRegister(m.duration, collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
-	m.handle = echo.WrapHandler(promhttp.HandlerFor(registry, promhttp.HandlerOpts{}))
-	return m
-}
 
 const (
 	requestIDKey = "requestId"
@@ -63,9 +43,14 @@ func (s *Server) log(c echo.Context) *slog.Logger {
 func (s *Server) observe(next echo.HandlerFunc) echo.HandlerFunc {
 	return func(c echo.Context) error {
 		began := time.Now()
+		method, route := c.Request().Method, c.Path()
+		if s.validator.routes[matched(c)] == nil {
+			method, route = noRoute, noRoute // what clients make up is no label
+		}
+		ctx, end := s.config.Telemetry.Request(c.Request(), method, route)
 		id := uuid.NewString()
 		c.Set(requestIDKey, id)
-		c.SetRequest(c.Request().WithContext(lcm.WithOrigin(c.Request().Context(), lcm.Origin{RequestID: id})))
+		c.SetRequest(c.Request().WithContext(lcm.WithOrigin(ctx, lcm.Origin{RequestID: id, TraceParent: telemetry.TraceParent(ctx)})))
 		c.Response().Header().Set(echo.HeaderXRequestID, id)
 		brokeOff := false
 		if err := next(c); err != nil {
@@ -73,11 +58,7 @@ func (s *Server) observe(next echo.HandlerFunc) echo.HandlerFunc {
 			c.Error(err)
 		}
 		took, status := time.Since(began), c.Response().Status
-		method, route := c.Request().Method, c.Path()
-		if s.validator.routes[matched(c)] == nil {
-			method, route = noRoute, noRoute // what clients make up is no label
-		}
-		s.metrics.duration.WithLabelValues(method, route, strconv.Itoa(status)).Observe(took.Seconds())
+		end(status)
 		level := slog.LevelDebug
 		if c.Request().Method != http.MethodGet {
 			level = slog.LevelInfo

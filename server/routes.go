@@ -105,7 +105,7 @@ func (s *Server) routes() []route {
 
 		{http.MethodGet, "/healthz", healthz, nil},
 		{http.MethodGet, "/readyz", s.readyz, nil},
-		{http.MethodGet, "/metrics", s.metrics.handle, anything},
+		{http.MethodGet, "/metrics", echo.WrapHandler(s.config.Telemetry.Handler()), anything},
 
 		{http.MethodGet, documentsPath, s.listDocuments, []string{mediaJSON, mediaHTML}},
 		{http.MethodGet, documentsPath + "/:documentName", s.readDocument, []string{mediaYAML, mediaJSON, mediaHTML}},

@@ -13,11 +13,11 @@ import (
 
 	"github.com/google/uuid"
 	"github.com/labstack/echo/v4"
-	"github.com/prometheus/client_golang/prometheus"
 	"golang.org/x/sync/errgroup"
 
 	"vnfm/lcm"
 	"vnfm/server/auth"
+	"vnfm/server/telemetry"
 	"vnfm/vnfpkg"
 )
 
@@ -72,6 +72,7 @@ type Config struct {
 	PageSize      int                             // elements of a list in one answer; default 100
 	Patience      time.Duration                   // with a client that sends or takes nothing; default 1 minute
 	Deadline      time.Duration                   // of a request that moves no package content; default 1 minute
+	Telemetry     *telemetry.Telemetry            // default: one of its own, without traces
 	Logger        *slog.Logger                    // default: the default logger
 }
 
@@ -80,7 +81,6 @@ type Server struct {
 	config    Config
 	echo      *echo.Echo
 	validator *validator
-	metrics   *metrics
 
 	instances, operations, packages     collection
 	lcmSubscriptions, pkgmSubscriptions collection
@@ -116,7 +116,10 @@ func New(config Config) (*Server, error) {
 	if err != nil {
 		return nil, fmt.Errorf("load the OpenAPI documents: %w", err)
 	}
-	s := &Server{config: config, echo: echo.New(), validator: validator, metrics: newMetrics(prometheus.NewRegistry())}
+	if config.Telemetry == nil {
+		config.Telemetry = telemetry.New("unknown")
+	}
+	s := &Server{config: config, echo: echo.New(), validator: validator}
 	s.instances = validator.collectionOf("/vnflcm/v1/vnf_instances",
 		[]string{"vnfConfigurableProperties", "vimConnectionInfo", "instantiatedVnfInfo", "metadata", "extensions"})
 	s.operations = validator.collectionOf("/vnflcm/v1/vnf_lcm_op_occs",

@@ -24,7 +24,7 @@ type call struct {
 
 // do calls a service and reads its answer, if into is not nil.
 func (d *Driver) do(ctx context.Context, access lcm.VimAccess, of service, c call, into any) error {
-	return d.with(ctx, access, of, func(ctx context.Context, client *gophercloud.ServiceClient) error {
+	return d.with(ctx, access, of, c.method, func(ctx context.Context, client *gophercloud.ServiceClient) error {
 		address := client.ServiceURL(c.path...)
 		if len(c.query) > 0 {
 			address += "?" + c.query.Encode()
@@ -41,7 +41,7 @@ func (d *Driver) do(ctx context.Context, access lcm.VimAccess, of service, c cal
 }
 
 // with makes a call of a service within the time that a call has.
-func (d *Driver) with(ctx context.Context, access lcm.VimAccess, of service,
+func (d *Driver) with(ctx context.Context, access lcm.VimAccess, of service, method string,
 	call func(context.Context, *gophercloud.ServiceClient) error,
 ) error {
 	client, err := d.sessions.client(ctx, access, of)
@@ -53,7 +53,10 @@ func (d *Driver) with(ctx context.Context, access lcm.VimAccess, of service,
 	}
 	calling, cancel := context.WithTimeout(ctx, d.config.Timeout)
 	defer cancel()
-	return d.failure(access, of, call(calling, client))
+	calling, end := d.config.Observe(calling, of.name, method)
+	err = d.failure(access, of, call(calling, client))
+	end(err)
+	return err
 }
 
 // failure says why a call of a service has failed. A session that is not accepted any more is not used again.

@@ -15,6 +15,8 @@ type Config struct {
 	Timeout      time.Duration // of one call; default 30 s
 	StackTimeout time.Duration // in which Heat has to make or change a stack; default 60 min
 	Logger       *slog.Logger  // default: the default logger
+	// Observe is told of each call of a service, which goes on with the context returned; end is called after it. Default: nobody.
+	Observe func(ctx context.Context, service, method string) (calling context.Context, end func(error))
 }
 
 // Driver makes stacks in any number of VIMs. Its methods may be called concurrently.
@@ -40,8 +42,11 @@ func New(config Config) *Driver {
 	if config.Logger == nil {
 		config.Logger = slog.Default()
 	}
+	if config.Observe == nil {
+		config.Observe = func(ctx context.Context, _, _ string) (context.Context, func(error)) { return ctx, func(error) {} }
+	}
 	return &Driver{
-		config: config, sessions: sessions{timeout: config.Timeout, byAccess: map[fingerprint]*session{}},
+		config: config, sessions: sessions{timeout: config.Timeout, observe: config.Observe, byAccess: map[fingerprint]*session{}},
 		scripts: userdata.NewScripts(python.NewRunner(python.Config{})),
 	}
 }

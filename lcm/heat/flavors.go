@@ -61,7 +61,7 @@ const extraSpecsVersion = "2.61"
 // flavors lists the flavors that the VIM offers.
 func (d *Driver) flavors(ctx context.Context, vim lcm.VimAccess) ([]hot.NovaFlavor, error) {
 	var list []hot.NovaFlavor
-	err := d.with(ctx, vim, novaService, func(ctx context.Context, client *gophercloud.ServiceClient) error {
+	err := d.with(ctx, vim, novaService, http.MethodGet, func(ctx context.Context, client *gophercloud.ServiceClient) error {
 		versioned := *client // sessions share the client
 		versioned.Microversion = extraSpecsVersion
 		pages, err := flavors.ListDetail(&versioned, nil).AllPages(ctx)

@@ -48,7 +48,7 @@ func (d *Driver) ProvideImage(ctx context.Context, vim lcm.VimAccess, source lcm
 
 // RemoveImage implements [lcm.InfraDriver].
 func (d *Driver) RemoveImage(ctx context.Context, vim lcm.VimAccess, id uuid.UUID) error {
-	err := d.with(ctx, vim, glanceService, func(ctx context.Context, client *gophercloud.ServiceClient) error {
+	err := d.with(ctx, vim, glanceService, http.MethodDelete, func(ctx context.Context, client *gophercloud.ServiceClient) error {
 		return images.Delete(ctx, client, id.String()).ExtractErr()
 	})
 	if refusedWith(err, http.StatusNotFound) {
@@ -60,7 +60,7 @@ func (d *Driver) RemoveImage(ctx context.Context, vim lcm.VimAccess, id uuid.UUI
 // image returns an image, nil if there is none.
 func (d *Driver) image(ctx context.Context, vim lcm.VimAccess, id uuid.UUID) (*images.Image, error) {
 	var found *images.Image
-	err := d.with(ctx, vim, glanceService, func(ctx context.Context, client *gophercloud.ServiceClient) (err error) {
+	err := d.with(ctx, vim, glanceService, http.MethodGet, func(ctx context.Context, client *gophercloud.ServiceClient) (err error) {
 		found, err = images.Get(ctx, client, id.String()).Extract()
 		return err
 	})
@@ -74,7 +74,7 @@ func (d *Driver) image(ctx context.Context, vim lcm.VimAccess, id uuid.UUID) (*i
 func (d *Driver) create(ctx context.Context, vim lcm.VimAccess, source lcm.ImageSource) (bool, error) {
 	const mib, gib = 1 << 20, 1 << 30
 	visibility := images.ImageVisibilityPrivate
-	err := d.with(ctx, vim, glanceService, func(ctx context.Context, client *gophercloud.ServiceClient) error {
+	err := d.with(ctx, vim, glanceService, http.MethodPost, func(ctx context.Context, client *gophercloud.ServiceClient) error {
 		return images.Create(ctx, client, images.CreateOpts{
 			ID:              source.ID.String(),
 			Name:            source.Name,
@@ -98,7 +98,7 @@ func units(bytes, unit int64) int { return int((bytes + unit - 1) / unit) }
 // fetch makes Glance get an image from its URL.
 func (d *Driver) fetch(ctx context.Context, vim lcm.VimAccess, source lcm.ImageSource) (lcm.ImageState, error) {
 	var info *imageimport.ImportInfo
-	err := d.with(ctx, vim, glanceService, func(ctx context.Context, client *gophercloud.ServiceClient) (err error) {
+	err := d.with(ctx, vim, glanceService, http.MethodGet, func(ctx context.Context, client *gophercloud.ServiceClient) (err error) {
 		info, err = imageimport.Get(ctx, client).Extract()
 		return err
 	})
@@ -120,7 +120,7 @@ func (d *Driver) fetch(ctx context.Context, vim lcm.VimAccess, source lcm.ImageS
 // startImport asks Glance to fetch an image that is empty. Asked twice, it says that it is at it. An image that it refuses to fetch, as
 // from a host that its operator does not allow, is removed.
 func (d *Driver) startImport(ctx context.Context, vim lcm.VimAccess, source lcm.ImageSource) error {
-	err := d.with(ctx, vim, glanceService, func(ctx context.Context, client *gophercloud.ServiceClient) error {
+	err := d.with(ctx, vim, glanceService, http.MethodPost, func(ctx context.Context, client *gophercloud.ServiceClient) error {
 		options := imageimport.CreateOpts{Name: imageimport.WebDownloadMethod, URI: source.Path}
 		return imageimport.Create(ctx, client, source.ID.String(), options).ExtractErr()
 	})

@@ -34,6 +34,7 @@ func fingerprintOf(access lcm.VimAccess) fingerprint {
 // sessions are the logins to VIMs, each used until the VIM refuses it.
 type sessions struct {
 	timeout  time.Duration
+	observe  func(ctx context.Context, service, method string) (context.Context, func(error)) // as of Config
 	mu       sync.Mutex
 	byAccess map[fingerprint]*session
 }
@@ -109,9 +110,11 @@ func (s *sessions) forget(access lcm.VimAccess) {
 }
 
 // login gets a token, which gophercloud renews when it has expired.
-func (s *sessions) login(ctx context.Context, access lcm.VimAccess) (*gophercloud.ProviderClient, error) {
+func (s *sessions) login(ctx context.Context, access lcm.VimAccess) (_ *gophercloud.ProviderClient, err error) {
 	ctx, cancel := context.WithTimeout(ctx, s.timeout)
 	defer cancel()
+	ctx, end := s.observe(ctx, identityName, http.MethodPost)
+	defer func() { end(err) }()
 	provider, err := openstack.NewClient(access.AuthURL)
 	if err != nil {
 		return nil, &lcm.Rejected{Peer: identity(access), Status: http.StatusBadRequest, Detail: "the address is not that of a Keystone"}
@@ -193,4 +196,6 @@ func catalogRegions(provider *gophercloud.ProviderClient) []string {
 }
 
 // identity is what error messages call the identity service of a VIM.
-func identity(access lcm.VimAccess) string { return "Keystone of the VIM at " + access.AuthURL }
+func identity(access lcm.VimAccess) string { return identityName + " of the VIM at " + access.AuthURL }
+
+const identityName = "Keystone"

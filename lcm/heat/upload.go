@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"hash"
 	"io"
+	"net/http"
 	"strings"
 	"sync/atomic"
 	"time"
@@ -87,10 +88,19 @@ func (d *Driver) upload(ctx context.Context, vim lcm.VimAccess, source lcm.Image
 	if err := lcm.Held(ctx); err != nil {
 		return err
 	}
-	err = imagedata.Upload(sending, client, source.ID.String(), body).ExtractErr()
+	observed, end := d.config.Observe(sending, glanceService.name, http.MethodPut)
+	err = imagedata.Upload(observed, client, source.ID.String(), body).ExtractErr()
 	if err == nil {
+		end(nil)
 		return nil
 	}
+	err = d.uploadFailure(ctx, sending, vim, source, body, err)
+	end(err)
+	return err
+}
+
+// uploadFailure says why an upload has failed, and removes what it leaves.
+func (d *Driver) uploadFailure(ctx, sending context.Context, vim lcm.VimAccess, source lcm.ImageSource, body *uploadBody, err error) error {
 	d.clean(ctx, vim, source)
 	var broken *vnfpkg.Invalid
 	switch {

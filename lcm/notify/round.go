@@ -74,24 +74,32 @@ func (r *round) over() bool {
 func (r *round) take(ctx context.Context, delivery Delivery) bool {
 	if time.Since(delivery.At) > r.sender.config.Retention {
 		r.log.Warn("notification given up: it could not be delivered in time", "resource", delivery.Subject, "happened", delivery.At)
+		r.sender.config.Observe(Expired, 0)
 		return r.finish(delivery.Seq, false)
 	}
+	began := time.Now()
 	status, err := r.post(ctx, delivery)
+	observe := func(result Result) { r.sender.config.Observe(result, time.Since(began)) }
 	switch {
 	case ctx.Err() != nil:
 		return false
 	case err != nil:
+		observe(Troubled)
 		r.log.Warn("consumer cannot be reached", "error", peer.Cause(err))
 		return r.fail()
 	case status/100 == 2:
+		observe(Delivered)
 		return r.finish(delivery.Seq, true)
 	case !refusal(status):
+		observe(Troubled)
 		r.log.Warn("consumer takes no notifications", "status", status)
 		return r.fail()
 	case delivery.Rejected+1 >= maxRejected:
+		observe(RefusedForGood)
 		r.log.Warn("notification given up: the consumer refuses it", "status", status, "resource", delivery.Subject)
 		return r.finish(delivery.Seq, true)
 	}
+	observe(Refused)
 	r.log.Warn("consumer refuses a notification", "status", status, "resource", delivery.Subject)
 	return r.fail(delivery.Seq)
 }

@@ -62,7 +62,21 @@ type SenderConfig struct {
 	Backoff   time.Duration // after the first failure; doubled with each further one, up to a minute; default 1 s
 	Poll      time.Duration // between looks for deliveries that nobody has told of; default 1 s
 	Logger    *slog.Logger  // default: the default logger
+	// Observe is told of each attempt to deliver a notification, and how long it has taken. Default: nobody.
+	Observe func(result Result, took time.Duration)
 }
+
+// Result is what becomes of a notification.
+type Result string
+
+// The results. A notification is tried again but for those that are delivered, refused for good or expired.
+const (
+	Delivered      Result = "DELIVERED"
+	Refused        Result = "REFUSED"  // by the consumer, which is well otherwise
+	Troubled       Result = "TROUBLED" // the consumer cannot be reached, or takes no notifications at all
+	RefusedForGood Result = "REFUSED_FOR_GOOD"
+	Expired        Result = "EXPIRED" // not delivered within the retention
+)
 
 // CallTime is the time in which a consumer has to answer one call.
 const CallTime = 10 * time.Second
@@ -101,6 +115,9 @@ func NewSender(outbox Outbox, config SenderConfig) *Sender {
 	}
 	if config.Poll == 0 {
 		config.Poll = time.Second
+	}
+	if config.Observe == nil {
+		config.Observe = func(Result, time.Duration) {}
 	}
 	if config.Logger == nil {
 		config.Logger = slog.Default()

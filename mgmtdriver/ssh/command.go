@@ -50,7 +50,7 @@ const defaultLimit = 4 << 20
 func (h *Host) Run(ctx context.Context, command Command) (*Output, error) {
 	output := &Output{}
 	began := time.Now()
-	err := h.on(ctx, cmp.Or(command.Time, h.pool.config.CommandTime), func(ctx context.Context, c *connection) (err error) {
+	err := h.on(ctx, actionCommand, cmp.Or(command.Time, h.pool.config.CommandTime), func(ctx context.Context, c *connection) (err error) {
 		output, err = h.run(ctx, c, command)
 		return err
 	})

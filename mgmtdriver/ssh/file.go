@@ -99,7 +99,7 @@ func (h *Host) Put(ctx context.Context, file File) error {
 	file.Owner = cmp.Or(file.Owner, "root:root")
 	var sent int64
 	// However long the content has taken to read, there is to be progress.
-	err := h.on(ctx, max(limit-time.Since(began), limit/4), func(ctx context.Context, c *connection) error {
+	err := h.on(ctx, actionPut, max(limit-time.Since(began), limit/4), func(ctx context.Context, c *connection) error {
 		t := &transfer{host: h, conn: c, file: file, root: file.Root && h.target.User != "root"}
 		err := t.put(ctx)
 		sent = t.sent

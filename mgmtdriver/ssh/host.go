@@ -48,7 +48,7 @@ func (h *Host) Redactor() *Redactor { return h.secrets }
 // Ping reports whether the host lets one log in: nil, *[mgmtdriver.Unavailable] while it may still be starting, or what
 // cannot pass by itself, *[LoginError] or *[HostKeyError].
 func (h *Host) Ping(ctx context.Context) error {
-	return h.on(ctx, h.pool.config.DialTime+pingTime, func(_ context.Context, c *connection) error {
+	return h.on(ctx, actionPing, h.pool.config.DialTime+pingTime, func(_ context.Context, c *connection) error {
 		if !c.ping(pingTime) {
 			return errNotBegun
 		}
@@ -63,10 +63,12 @@ var errEnded = errors.New("the connection has ended")
 var errNotBegun = errors.New("the connection had ended")
 
 // on calls a function with a session's right to a connection, within a time.
-func (h *Host) on(ctx context.Context, limit time.Duration, do func(context.Context, *connection) error) error {
+func (h *Host) on(ctx context.Context, action string, limit time.Duration, do func(context.Context, *connection) error) (err error) {
+	ctx, end := h.pool.config.Observe(ctx, action, h.target.String())
+	defer func() { end(err) }()
 	ctx, cancel := context.WithTimeoutCause(ctx, limit, &timeoutError{limit})
 	defer cancel()
-	err := h.attempt(ctx, do)
+	err = h.attempt(ctx, do)
 	if errors.Is(err, errNotBegun) {
 		err = h.attempt(ctx, do)
 	}

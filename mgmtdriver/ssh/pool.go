@@ -21,7 +21,18 @@ type Config struct {
 	IdleTime       time.Duration // after which an unused connection is closed; default 2 min
 	LoginGrace     time.Duration // in which a host that starts may refuse logins; default 2 min
 	MaxConnections int           // open at once; default 256
+	// Observe is told of each login, ping, command and transfer on a host, which goes on with the context returned; end is called after it.
+	// Default: nobody.
+	Observe func(ctx context.Context, action, host string) (acting context.Context, end func(error))
 }
+
+// The actions that are observed.
+const (
+	actionLogin   = "login"
+	actionPing    = "ping"
+	actionCommand = "command"
+	actionPut     = "put"
+)
 
 func (c *Config) setDefaults() {
 	c.DialTime = cmp.Or(c.DialTime, 20*time.Second)
@@ -30,6 +41,9 @@ func (c *Config) setDefaults() {
 	c.IdleTime = cmp.Or(c.IdleTime, 2*time.Minute)
 	c.LoginGrace = cmp.Or(c.LoginGrace, 2*time.Minute)
 	c.MaxConnections = cmp.Or(c.MaxConnections, 256)
+	if c.Observe == nil {
+		c.Observe = func(ctx context.Context, _, _ string) (context.Context, func(error)) { return ctx, func(error) {} }
+	}
 }
 
 // Pool keeps connections to hosts open for those that need them next. It may be used by many goroutines.
@@ -141,8 +155,11 @@ func (p *Pool) connect(ctx context.Context, instanceID string, target *Target, k
 	if err := s.tooSoon(target, p.config.LoginGrace); err != nil {
 		return nil, nil, err
 	}
-	client, err := p.dial(ctx, instanceID, target, keys)
-	if err := s.learn(target, err, p.config.LoginGrace); err != nil {
+	dialing, end := p.config.Observe(ctx, actionLogin, target.String())
+	client, err := p.dial(dialing, instanceID, target, keys)
+	err = s.learn(target, err, p.config.LoginGrace)
+	end(err)
+	if err != nil {
 		return nil, nil, err
 	}
 	c, err := p.start(s, client)

@@ -4,7 +4,7 @@ GOLANGCI_LINT_VERSION := v2.15.0
 GOLANGCI_LINT := $(shell go env GOPATH)/bin/golangci-lint
 VERSION := $(shell git describe --always --dirty 2>/dev/null || echo unknown)
 
-.PHONY: build demo run test race e2e bench lint generate postgres python openssh openssl
+.PHONY: build demo run test race test-upgrade e2e bench lint generate postgres python openssh openssl
 
 build:
 	CGO_ENABLED=0 go build -trimpath -ldflags "-s -w -X main.version=$(VERSION)" -o bin/vnfm .
@@ -20,6 +20,15 @@ test: postgres python openssh openssl
 
 race: postgres python openssh openssl
 	go test -race -parallel 8 -timeout 40m ./...
+
+# The version before this one: that of the last release, and as long as there is none, the one before the newest migration.
+FROM ?= $(shell git describe --tags --abbrev=0 --match 'v*' HEAD^ 2>/dev/null || git rev-parse "$$(git log -1 --diff-filter=A --format=%H -- migrations)^")
+
+test-upgrade: postgres python
+	rm -rf bin/former && mkdir -p bin/former
+	git archive $(FROM) | tar -x -C bin/former
+	cd bin/former && go build -buildvcs=false -o ../vnfm-former .
+	VNFM_TEST_FORMER=$(CURDIR)/bin/vnfm-former go test -v -timeout 10m -run TestRollingUpgrade .
 
 e2e: postgres
 	e2e/run

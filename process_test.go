@@ -56,7 +56,13 @@ func (j *journal) String() string {
 // command returns vnfm with arguments, which dies with the test.
 func command(tb testing.TB, args ...string) *exec.Cmd {
 	tb.Helper()
-	cmd := exec.CommandContext(tb.Context(), os.Args[0], args...)
+	return commandOf(tb, os.Args[0], args...)
+}
+
+// commandOf is command of another version of vnfm.
+func commandOf(tb testing.TB, program string, args ...string) *exec.Cmd {
+	tb.Helper()
+	cmd := exec.CommandContext(tb.Context(), program, args...)
 	cmd.Env = append(os.Environ(), asCommand+"=1")
 	cmd.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
 	return cmd
@@ -75,14 +81,25 @@ func freeAddress(tb testing.TB) string {
 // serve starts a process on a database and waits until it is ready.
 func serve(tb testing.TB, databaseURL, keyFile string, args ...string) *process {
 	tb.Helper()
-	return start(tb, append([]string{"--database-url", databaseURL, "--secret-key-file", keyFile}, args...)...)
+	return serveProgram(tb, os.Args[0], databaseURL, keyFile, args...)
+}
+
+// serveProgram is serve of another version of vnfm.
+func serveProgram(tb testing.TB, program, databaseURL, keyFile string, args ...string) *process {
+	tb.Helper()
+	return startProgram(tb, program, append([]string{"--database-url", databaseURL, "--secret-key-file", keyFile}, args...)...)
 }
 
 // start starts a process and waits until it is ready.
 func start(tb testing.TB, args ...string) *process {
 	tb.Helper()
+	return startProgram(tb, os.Args[0], args...)
+}
+
+func startProgram(tb testing.TB, program string, args ...string) *process {
+	tb.Helper()
 	args = append([]string{"serve", "--listen", "127.0.0.1:0", "--log-level", "info", "--log-format", "text"}, args...)
-	p := &process{t: tb, command: command(tb, args...), log: &journal{}, ended: make(chan error, 1), client: servertest.Client(tb)}
+	p := &process{t: tb, command: commandOf(tb, program, args...), log: &journal{}, ended: make(chan error, 1), client: servertest.Client(tb)}
 	p.command.Stderr = p.log
 	if err := p.command.Start(); err != nil {
 		tb.Fatal(err)

@@ -3,6 +3,7 @@ package kubernetes_test
 import (
 	"encoding/json"
 	"errors"
+	"io/fs"
 	"strings"
 	"testing"
 

@@ -175,7 +175,6 @@ func (f *serveFlags) serve(ctx context.Context, logger *slog.Logger, ready func(
 		return err
 	}
 	began := time.Now()
-	slog.SetDefault(logger) // what has no logger of its own
 	measured, err := f.telemetry(ctx, logger)
 	if err != nil {
 		return err
@@ -221,17 +220,28 @@ func (f *serveFlags) serve(ctx context.Context, logger *slog.Logger, ready func(
 	if err != nil {
 		return err
 	}
+	return together(ctx, workers,
+		func(ctx context.Context) error { return api.Serve(ctx, listener) },
+		sender.Run,
+		func(ctx context.Context) error {
+			logger.Info("serving", "address", listener.Addr().String(), "startup", time.Since(began).String())
+			if ready == nil {
+				return nil
+			}
+			return ready(ctx, vims)
+		})
+}
+
+// together does what a server does, until ctx ends or something fails.
+func together(ctx context.Context, workers *store.Workers, parts ...func(context.Context) error) error {
 	if err := workers.Start(ctx); err != nil {
 		return err
 	}
 	group, serving := errgroup.WithContext(ctx)
-	group.Go(func() error { return api.Serve(serving, listener) })
-	group.Go(func() error { return sender.Run(serving) })
-	logger.Info("serving", "address", listener.Addr().String(), "startup", time.Since(began).String())
-	if ready != nil {
-		group.Go(func() error { return ready(serving, vims) })
+	for _, part := range parts {
+		group.Go(func() error { return part(serving) })
 	}
-	err = group.Wait()
+	err := group.Wait()
 
 	stopping, cancel := context.WithTimeout(context.WithoutCancel(ctx), stopTime)
 	defer cancel()

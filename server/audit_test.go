@@ -31,22 +31,22 @@ func (b *bench) events(filter string) (events []api.AuditEvent) {
 func TestWhoHasChangedWhat(t *testing.T) {
 	t.Parallel()
 	b := guarded(t)
-	ann, bob, max, adam := b.as(t, "ann"), b.as(t, "bob"), b.as(t, "max"), b.as(t, "adam")
+	ann, bob, mona, adam := b.as(t, "ann"), b.as(t, "bob"), b.as(t, "mona"), b.as(t, "adam")
 	pkg, _, _ := ann.onboard()
 	b.as(t, "rita").expect(http.StatusForbidden, http.MethodDelete, pkg, "")
 	bob.expect(http.StatusNotFound, http.MethodDelete, pkg, "")
-	max.expect(http.StatusOK, http.MethodPatch, pkg, `{"operationalState": "DISABLED"}`)
-	refused := max.expect(http.StatusBadRequest, http.MethodPatch, pkg, `{"operationalState": "NO"}`)
+	mona.expect(http.StatusOK, http.MethodPatch, pkg, `{"operationalState": "DISABLED"}`)
+	refused := mona.expect(http.StatusBadRequest, http.MethodPatch, pkg, `{"operationalState": "NO"}`)
 	for _, row := range []struct {
 		user   *bench
 		filter string
 		want   string
 	}{
-		{adam, "", "ann POST 201, ann PUT 202, rita DELETE 403, bob DELETE 404, max PATCH 200, max PATCH 400"},
-		{max, "", "ann POST 201, ann PUT 202, rita DELETE 403, max PATCH 200, max PATCH 400"}, // those of the project
+		{adam, "", "ann POST 201, ann PUT 202, rita DELETE 403, bob DELETE 404, mona PATCH 200, mona PATCH 400"},
+		{mona, "", "ann POST 201, ann PUT 202, rita DELETE 403, mona PATCH 200, mona PATCH 400"}, // those of the project
 		{adam, "(eq,userId,bob)", "bob DELETE 404"},
-		{adam, "(gte,status,400);(eq,projectId,p1)", "rita DELETE 403, max PATCH 400"},
-		{adam, "(eq,id," + refused.Header.Get("X-Request-Id") + ")", "max PATCH 400"},
+		{adam, "(gte,status,400);(eq,projectId,p1)", "rita DELETE 403, mona PATCH 400"},
+		{adam, "(eq,id," + refused.Header.Get("X-Request-Id") + ")", "mona PATCH 400"},
 		{adam, "(gt,durationSeconds,1000)", ""},
 	} {
 		var got []string

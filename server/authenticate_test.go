@@ -21,7 +21,7 @@ import (
 
 // people are the users of a guarded server: their projects and roles.
 var people = map[string][2]string{
-	"adam": {"p0", "admin"}, "ann": {"p1", "member"}, "max": {"p1", "manager"}, "rita": {"p1", "reader"}, "gus": {"p1", "guest"}, "bob": {"p2", "member"},
+	"adam": {"p0", "admin"}, "ann": {"p1", "member"}, "mona": {"p1", "manager"}, "rita": {"p1", "reader"}, "gus": {"p1", "guest"}, "bob": {"p2", "member"},
 }
 
 // guarded is a server that lets in who has a password.
@@ -72,7 +72,7 @@ func TestWhoMayDoWhat(t *testing.T) {
 	may := map[string]func(resource, verb string) bool{
 		"adam": func(string, string) bool { return true },
 		"ann":  func(resource, _ string) bool { return resource != "metrics" && resource != "audit/v1/events" },
-		"max":  func(resource, _ string) bool { return resource != "metrics" },
+		"mona": func(resource, _ string) bool { return resource != "metrics" },
 		"rita": func(resource, verb string) bool {
 			return resource != "metrics" && resource != "audit/v1/events" && verb == "read"
 		},

@@ -54,7 +54,8 @@ func (s *Server) routes() []route {
 	)
 	anything := []string{mediaAny}
 	subscriptions := append(s.subscriptionRoutes(notify.Vnfpkgm, s.pkgmSubscriptions), s.subscriptionRoutes(notify.Vnflcm, s.lcmSubscriptions)...)
-	return append(subscriptions, []route{
+	audit := route{http.MethodGet, "/audit/v1/events", s.listAuditEvents, nil}
+	return append(append(subscriptions, audit), []route{
 		{http.MethodGet, "/vnfpkgm/api_versions", versions("/vnfpkgm"), nil},
 		{http.MethodGet, "/vnfpkgm/v1/api_versions", versions("/vnfpkgm"), nil},
 		{http.MethodGet, packages, s.listPackages, nil},
@@ -100,8 +101,6 @@ func (s *Server) routes() []route {
 		{http.MethodGet, vim, s.showVim, nil},
 		{http.MethodPut, vim, s.updateVim, nil},
 		{http.MethodDelete, vim, s.deleteVim, anything},
-
-		{http.MethodGet, "/audit/v1/events", s.listAuditEvents, nil},
 
 		{http.MethodGet, "/healthz", healthz, nil},
 		{http.MethodGet, "/readyz", s.readyz, nil},

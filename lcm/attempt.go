@@ -208,6 +208,7 @@ func (a *attempt) perform(ctx context.Context, record *StepRecord, act action) (
 
 // tell notes what a step waits for. It is stored when the lease is renewed, or with what else there is to store.
 func (a *attempt) tell(record *StepRecord, detail string) {
+	detail = Legible(detail)
 	record.Detail = detail
 	a.run.waitsFor.Store(&Waiting{Step: record.Name, Detail: detail})
 }

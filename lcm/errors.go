@@ -84,9 +84,10 @@ func isNotFound(err error) bool {
 // MaxWords bounds, in bytes, what of a peer's words is kept.
 const MaxWords = 4000
 
-// Legible returns a peer's words as a database and a client can take them: not endless, and without the NUL that PostgreSQL refuses.
+// Legible returns a peer's words as a database and a client can take them: not endless, and without what PostgreSQL refuses, NUL and what is not
+// UTF-8.
 func Legible(words string) string {
-	words = strings.ReplaceAll(words, "\x00", "")
+	words = strings.ToValidUTF8(strings.ReplaceAll(words, "\x00", ""), "")
 	if len(words) > MaxWords {
 		words = strings.ToValidUTF8(words[:MaxWords], "") + " …"
 	}

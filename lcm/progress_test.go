@@ -20,7 +20,7 @@ func (*patient) Check(context.Context, *mgmtdriver.Call) error { return nil }
 func (p *patient) Steps(mgmtdriver.Hook) []mgmtdriver.Step {
 	return []mgmtdriver.Step{{Name: "workers", Do: func(context.Context, *mgmtdriver.Call) (mgmtdriver.Result, error) {
 		if n := p.nodes.Load(); n < 5 {
-			return mgmtdriver.Wait(fmt.Sprintf("%d of 5 nodes are done", n)), nil
+			return mgmtdriver.Wait(fmt.Sprintf("%d of 5 nodes are \xffdone\x00", n)), nil
 		}
 		return mgmtdriver.Done(nil), nil
 	}}}

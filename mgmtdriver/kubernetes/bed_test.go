@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"io/fs"
 	"log/slog"
-	"maps"
 	"math/rand/v2"
 	"net/netip"
 	"regexp"
@@ -390,14 +389,4 @@ func (b *bed) state() any {
 		b.t.Error(err)
 	}
 	return state
-}
-
-func (b *bed) allScripts() map[string][]int {
-	found := map[string][]int{}
-	for _, last := range slices.Sorted(maps.Keys(b.vms)) {
-		if prepared, joined := b.scripts(last); prepared+joined > 0 {
-			found[last] = []int{prepared, joined}
-		}
-	}
-	return found
 }

@@ -1,6 +1,8 @@
 package kubernetes_test
 
 import (
+	"maps"
+	"slices"
 	"strings"
 	"testing"
 
@@ -150,4 +152,14 @@ func (b *bed) proceed(hook mgmtdriver.Hook) {
 	default:
 		b.t.Fatalf("nothing comes before %s", hook)
 	}
+}
+
+func (b *bed) allScripts() map[string][]int {
+	found := map[string][]int{}
+	for _, last := range slices.Sorted(maps.Keys(b.vms)) {
+		if prepared, joined := b.scripts(last); prepared+joined > 0 {
+			found[last] = []int{prepared, joined}
+		}
+	}
+	return found
 }

@@ -170,7 +170,7 @@ func (p *params) secrets() []ssh.Secret {
 		found = append(found, r.password)
 	}
 	if p.storage != nil {
-		found = append(found, p.storage.Server.Password)
+		found = append(found, p.storage.Server.Login.Secrets()...)
 	}
 	return found
 }

@@ -9,7 +9,6 @@ import (
 	"fmt"
 
 	"vnfm/mgmtdriver"
-	"vnfm/mgmtdriver/param"
 	"vnfm/mgmtdriver/ssh"
 	"vnfm/mgmtdriver/storage"
 )
@@ -49,7 +48,7 @@ func (s *site) newStorage() ([]*node, error) {
 		return nil, nil
 	}
 	server := &s.storage.Server
-	n := &node{vnfc: &servers[0], name: servers[0].VduID, login: param.Login{Username: server.Username, Password: server.Password}}
+	n := &node{vnfc: &servers[0], name: servers[0].VduID, login: server.Login}
 	if n.ssh = addressOf(server.SSHCp, append(portsOf(servers), s.call.Ports...)); !n.ssh.IsValid() {
 		return nil, &mgmtdriver.Failure{Title: "VM has no address", Status: http.StatusUnprocessableEntity, Detail: fmt.Sprintf(
 			"Failed to get IP address for Storage server VM: there is no port or floating IP %s with an address", server.SSHCp)}

@@ -98,6 +98,11 @@ func TestStorageRequestsAreChecked(t *testing.T) {
 		{"no port", set("storage_server/ssh_cp_name", nil), "", "/storage_server/ssh_cp_name", "does not exist"},
 		{"a port that the VNFD lacks", set("storage_server/ssh_cp_name", "CP9"), "", "/storage_server/ssh_cp_name", "no VDU of the flavour has the connection point CP9"},
 		{"the port of a worker", set("storage_server/nic_cp_name", "workerNode_CP2"), "", "/storage_server/nic_cp_name", "scaled by worker_instance"},
+		{"a floating IP that the package lacks", func(p map[string]any) {
+			set("storage_server/nic_cp_name", "storage_server_CP")(p)
+			set("storage_server/ssh_cp_name", "CP9")(p)
+		}, "", "/storage_server/ssh_cp_name", "neither a connection point nor"},
+		{"a key that is none", set("storage_server/private_key", "x"), "", "/storage_server/private_key", "no private key"},
 		{"no user", set("storage_server/username", nil), "", "/storage_server/username", "does not exist"},
 		{"no password", set("storage_server/password", nil), "", "/storage_server/password", "does not exist"},
 		{"no volumes", set("storage_server/cinder_volume_setup_params", nil), "", "/storage_server/cinder_volume_setup_params", "does not exist"},
@@ -120,6 +125,7 @@ func TestStorageRequestsAreChecked(t *testing.T) {
 		{"clients that are no network", set(export+"export_to", "*(rw,no_root_squash)"), "", "/" + export + "export_to", "not a network"},
 		{"no manifest", set("pv_registration_params/0/pv_manifest_file_path", nil), "", manifest, "does not exist"},
 		{"no server of a PersistentVolume", set("pv_registration_params/0/nfs_server_cp", nil), "", "/pv_registration_params/0/nfs_server_cp", "does not exist"},
+		{"a server that the package lacks", set("pv_registration_params/0/nfs_server_cp", "CP9"), "", "/pv_registration_params/0/nfs_server_cp", `"CP9"`},
 		{"a manifest that the package lacks", set("pv_registration_params/0/pv_manifest_file_path", "Files/none.yaml"), "", manifest, `no file "Files/none.yaml"`},
 		{"a manifest twice", set("pv_registration_params/1/pv_manifest_file_path", "Files/kubernetes/nfs-pv1.yaml"), "",
 			"/pv_registration_params/1/pv_manifest_file_path", "same name, nfs-pv1"},
@@ -156,6 +162,7 @@ func TestStorageRequestsAreChecked(t *testing.T) {
 			}
 			driver := kubernetes.New(nil, kubernetes.Config{})
 			err := driver.Check(t.Context(), &mgmtdriver.Call{Hook: mgmtdriver.InstantiateEnd, Package: files{tree}, Vdus: sampleVdus,
+				PortNames: []string{"masterNode_CP1", "workerNode_CP2", "storage_server_CP", "storage_server_FIP"},
 				Operation: mgmtdriver.Operation{Type: "INSTANTIATE"}, Vims: &vims{},
 				Instance: mgmtdriver.Instance{AdditionalParams: map[string]any{kubernetes.Parameter: parameter}}})
 			expectInvalid(t, err, row.attribute, row.says)

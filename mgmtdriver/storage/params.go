@@ -1,6 +1,7 @@
 package storage
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -11,7 +12,6 @@ import (
 
 	"vnfm/mgmtdriver"
 	"vnfm/mgmtdriver/param"
-	"vnfm/mgmtdriver/ssh"
 )
 
 // The attributes of a cluster that this package reads.
@@ -28,12 +28,11 @@ type Params struct {
 
 // Server is the VM that has the volumes.
 type Server struct {
-	SSHCp    string // the port, or floating IP, by which it is logged in to
-	NicCp    string // the connection point by which the VM is known
-	Username string
-	Password ssh.Secret
-	Mounts   []Mount
-	Exports  []Export
+	SSHCp   string // the port, or floating IP, by which it is logged in to
+	NicCp   string // the connection point by which the VM is known
+	Login   param.Login
+	Mounts  []Mount
+	Exports []Export
 }
 
 // Mount is where a volume is mounted.
@@ -64,7 +63,7 @@ func Read(r *param.Reader) *Params {
 	}
 	s := r.Object(ServerParameter)
 	p := &Params{Server: Server{
-		SSHCp: s.Required("ssh_cp_name"), NicCp: s.Optional("nic_cp_name"), Username: s.Account("username"), Password: ssh.Secret(s.Required("password")),
+		SSHCp: s.Required("ssh_cp_name"), NicCp: s.Optional("nic_cp_name"), Login: s.Login(""),
 		Mounts: readMounts(s), Exports: readExports(s),
 	}}
 	if p.Server.NicCp == "" {
@@ -141,12 +140,17 @@ func (p *Params) Check(ctx context.Context, call *mgmtdriver.Call, pointer strin
 	if p == nil {
 		return nil
 	}
-	if err := p.Server.checkVdu(call.Vdus, pointer+"/"+ServerParameter); err != nil {
+	at := pointer + "/" + ServerParameter
+	if err := cmp.Or(p.Server.checkVdu(call.Vdus, at), call.CheckPort(at+"/ssh_cp_name", p.Server.SSHCp)); err != nil {
 		return err
 	}
 	paths := map[string]string{} // by name
 	for i, registration := range p.Volumes {
-		attribute := fmt.Sprintf("%s/%s/%d/pv_manifest_file_path", pointer, VolumesParameter, i)
+		at := fmt.Sprintf("%s/%s/%d", pointer, VolumesParameter, i)
+		if err := call.CheckPort(at+"/nfs_server_cp", registration.ServerCp); err != nil {
+			return err
+		}
+		attribute := at + "/pv_manifest_file_path"
 		m, err := registration.manifest(ctx, call.Package)
 		if failure := (*mgmtdriver.Failure)(nil); errors.As(err, &failure) {
 			return &mgmtdriver.Invalid{Attribute: attribute, Detail: failure.Detail}

@@ -66,7 +66,7 @@ func (d *Driver) Check(ctx context.Context, call *mgmtdriver.Call) error {
 	}
 	switch call.Hook {
 	case mgmtdriver.InstantiateEnd, mgmtdriver.HealEnd:
-		return checkArchive(ctx, call.Package, p.imagePath)
+		return cmp.Or(call.CheckPort(pointer+"/ssh_cp_name", p.sshCpName), checkArchive(ctx, call.Package, p.imagePath))
 	case mgmtdriver.ScaleStart, mgmtdriver.ScaleEnd, mgmtdriver.ScaleToLevelStart, mgmtdriver.ScaleToLevelEnd:
 		return &mgmtdriver.Invalid{Detail: "a private registry cannot be scaled"}
 	default:
@@ -103,9 +103,7 @@ func (p *params) target(call *mgmtdriver.Call, port uint16) (ssh.Target, error) 
 	var found []ssh.Target
 	add := func(vnfc *mgmtdriver.Vnfc, at mgmtdriver.Port) {
 		if len(at.Addresses) > 0 {
-			target := ssh.VnfcTarget(vnfc.VduID, vnfc, at.Addresses[0], p.username, p.password)
-			target.Address = netip.AddrPortFrom(at.Addresses[0], port)
-			found = append(found, target)
+			found = append(found, p.login.Target(vnfc.VduID, vnfc, netip.AddrPortFrom(at.Addresses[0], port)))
 		}
 	}
 	for i := range call.After {

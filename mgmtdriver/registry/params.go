@@ -5,7 +5,6 @@ import (
 
 	"vnfm/mgmtdriver"
 	"vnfm/mgmtdriver/param"
-	"vnfm/mgmtdriver/ssh"
 )
 
 // Parameter is the attribute of additionalParams that says what a registry is like.
@@ -19,8 +18,7 @@ const defaultPort = 5000
 // params are the parameters of a registry.
 type params struct {
 	sshCpName string
-	username  string
-	password  ssh.Secret
+	login     param.Login
 	imagePath string // of the VNF package; "" = the image is pulled
 	port      int
 	proxy     param.Proxy
@@ -31,8 +29,7 @@ func ofCall(call *mgmtdriver.Call) (*params, error) {
 	outer := param.NewReader("/additionalParams", call.Instance.AdditionalParams)
 	r := outer.RequiredObject(Parameter)
 	p := &params{
-		sshCpName: r.Required("ssh_cp_name"), username: r.Account("ssh_username"), password: ssh.Secret(r.Required("ssh_password")),
-		imagePath: r.File("image_path", false), port: defaultPort, proxy: r.Proxy("proxy"),
+		sshCpName: r.Required("ssh_cp_name"), login: r.Login("ssh_"), imagePath: r.File("image_path", false), port: defaultPort, proxy: r.Proxy("proxy"),
 	}
 	if r.Has("port_no") {
 		text := r.Number("port_no")

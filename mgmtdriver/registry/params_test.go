@@ -53,6 +53,8 @@ func TestParametersAreChecked(t *testing.T) {
 		{"a port as a number", set("port_no", 65535.0), "", ""},
 		{"a proxy", set("proxy", map[string]any{"http_proxy": "http://a:1", "no_proxy": "b"}), "", ""},
 		{"no connection point", set("ssh_cp_name", nil), "/ssh_cp_name", "The ssh_cp_name in the additionalParams does not exist."},
+		{"a connection point that the VNF lacks", set("ssh_cp_name", "CP2"), "/ssh_cp_name", `"CP2"; there are CP1`},
+		{"a private key that is none", set("ssh_private_key", "x"), "/ssh_private_key", "no private key"},
 		{"no user", set("ssh_username", nil), "/ssh_username", "does not exist"},
 		{"a user that is a command", set("ssh_username", "a b"), "/ssh_username", "not the name of an account"},
 		{"no password", set("ssh_password", ""), "/ssh_password", "does not exist"},
@@ -72,7 +74,7 @@ func TestParametersAreChecked(t *testing.T) {
 			}
 			row.change(additional[registry.Parameter].(map[string]any))
 			for _, hook := range []mgmtdriver.Hook{mgmtdriver.InstantiateEnd, mgmtdriver.HealEnd} {
-				err := registry.New(nil, registry.Config{}).Check(t.Context(), &mgmtdriver.Call{Hook: hook,
+				err := registry.New(nil, registry.Config{}).Check(t.Context(), &mgmtdriver.Call{Hook: hook, PortNames: []string{"CP1"},
 					Package:  files{fstest.MapFS{imagePath: {Data: registrytest.Archive(seenImage)}}},
 					Instance: mgmtdriver.Instance{AdditionalParams: additional}})
 				expectInvalid(t, err, row.attribute, row.says)

@@ -6,11 +6,11 @@ import (
 	"testing"
 )
 
-// onMachine runs a command on a machine that has the installation script as /install.sh, and returns what it writes.
-func onMachine(t *testing.T, command string, env ...string) string {
+// onMachine runs a command on a machine that has an installation script as /install.sh, and returns what it writes.
+func onMachine(t *testing.T, script, command string, env ...string) string {
 	t.Helper()
 	machine := exec.CommandContext(t.Context(), "unshare", "--user", "--map-root-user", "--mount", "bash", "testdata/machine.sh",
-		t.TempDir(), "kubernetes/Scripts/install_k8s_cluster.sh", command)
+		t.TempDir(), script, command)
 	machine.Env = append(machine.Environ(), env...)
 	output, err := machine.CombinedOutput()
 	if err != nil {
@@ -19,11 +19,17 @@ func onMachine(t *testing.T, command string, env ...string) string {
 	return string(output)
 }
 
-func TestInstallationScript(t *testing.T) {
-	t.Parallel()
-	if output, err := exec.CommandContext(t.Context(), "unshare", "--user", "--map-root-user", "--mount", "mount", "-t", "tmpfs", "tmpfs", "/mnt").CombinedOutput(); err != nil {
+func needNamespaces(t *testing.T) {
+	t.Helper()
+	probe := exec.CommandContext(t.Context(), "unshare", "--user", "--map-root-user", "--mount", "mount", "-t", "tmpfs", "tmpfs", "/mnt")
+	if output, err := probe.CombinedOutput(); err != nil {
 		t.Skipf("this machine gives no namespaces to its users: %s", output)
 	}
+}
+
+func TestInstallationScript(t *testing.T) {
+	t.Parallel()
+	needNamespaces(t)
 	const (
 		masters = "-m 10.10.0.59,10.10.0.78 -i 10.10.0.80 -p 192.168.0.0/16 -a 10.96.0.0/12"
 		join    = "K8S_JOIN_TOKEN=abcdef.0123456789abcdef K8S_CERTIFICATE_KEY=geheim-key "
@@ -71,7 +77,7 @@ func TestInstallationScript(t *testing.T) {
 	} {
 		t.Run(row.name, func(t *testing.T) {
 			t.Parallel()
-			output := onMachine(t, row.command, row.env...)
+			output := onMachine(t, "kubernetes/Scripts/install_k8s_cluster.sh", row.command, row.env...)
 			for _, part := range row.says {
 				if !strings.Contains(output, part) {
 					t.Errorf("does not say %q:\n%s", part, output)

@@ -81,18 +81,19 @@ const mostMessage = 600
 // messageIn is what the result of a task says to people.
 func messageIn(result string) string {
 	var found struct {
-		Msg    any    `json:"msg"`
-		Stderr string `json:"stderr"`
-		Stdout string `json:"stdout"`
+		Msg      any    `json:"msg"`
+		Stderr   string `json:"stderr"`
+		Stdout   string `json:"stdout"`
+		Censored string `json:"censored"` // of a task that may have secrets in its result
 	}
 	text := result
 	if json.Unmarshal([]byte(result), &found) == nil {
 		if text, _ = found.Msg.(string); text == "" && found.Msg != nil {
 			text = fmt.Sprint(found.Msg)
 		}
-		for _, more := range []string{found.Stderr, found.Stdout} {
+		for _, more := range []string{found.Stderr, found.Stdout, found.Censored} {
 			if more = strings.TrimSpace(more); more != "" && !strings.Contains(text, more) {
-				text += ": " + more
+				text = strings.TrimPrefix(text+": "+more, ": ")
 				break
 			}
 		}

@@ -42,6 +42,8 @@ func TestReport(t *testing.T) {
 		{"only the recap is left of the output", recap("2", "1"), "", "", "m1: 2 tasks have failed, unreachable 0 times\nw1 (10.0.0.51): 0 tasks have failed, unreachable 1 times"},
 		{"Ansible itself", "", "ERROR! the playbook: nosuch.yml could not be found\n", "", "the playbook: nosuch.yml could not be found"},
 		{"Ansible itself, since 2.19", "", "[ERROR]: Attempting to decrypt but no vault secrets found\nOrigin: x\n", "", "Attempting to decrypt but no vault secrets found"},
+		{"a task that tells nothing", "TASK [x] ***\n" + `fatal: [m1]: FAILED! => {"censored": "the output has been hidden", "changed": false}` + "\n" + recap("1", "0"), "",
+			"TASK [x]", "m1: TASK [x]: the output has been hidden"},
 		{"all is well", "PLAY [p] ***\nTASK [x] ***\nok: [m1]\n" + recap("0", "0"), "", "TASK [x]", ""},
 		{"a play has begun", "PLAY [Prepare nodes] ****\n", "", "PLAY [Prepare nodes]", ""},
 		{"nothing yet", "", "", "", ""},

@@ -22,8 +22,9 @@ die() {
     exit 255
 }
 
-as_root() { # with the proxy, which sudo would drop
-    sudo -E -- "$@"
+# as_root keeps the proxy, whose address may hold a password, off the command line.
+as_root() {
+    if [ "$(id -u)" -eq 0 ]; then "$@"; else sudo --preserve-env=http_proxy,https_proxy,no_proxy,DEBIAN_FRONTEND -- "$@"; fi
 }
 
 read_arguments() {
@@ -49,14 +50,14 @@ install_packages() {
     as_root apt-get -o DPkg::Lock::Timeout=300 -y -qq install ca-certificates curl gnupg haproxy
 }
 
-install_kubectl() { # the cluster can be worked on without it: then it is not there, and that is all
+install_kubectl() {
     local keyring=/etc/apt/keyrings/kubernetes.gpg source=/etc/apt/sources.list.d/kubernetes.list
     say "kubectl"
-    as_root mkdir -p "${keyring%/*}"
-    curl -fsSL --retry 3 "https://pkgs.k8s.io/core:/stable:/$K8S_MINOR/deb/Release.key" | as_root gpg --batch --yes --dearmor -o "$keyring" || return 0
+    as_root mkdir -p "${keyring%/*}" "${source%/*}"
+    curl -fsSL --retry 3 "https://pkgs.k8s.io/core:/stable:/$K8S_MINOR/deb/Release.key" | as_root gpg --batch --yes --dearmor -o "$keyring"
     echo "deb [signed-by=$keyring] https://pkgs.k8s.io/core:/stable:/$K8S_MINOR/deb/ /" | as_root tee "$source" >/dev/null
-    as_root apt-get -o DPkg::Lock::Timeout=300 -qq update && as_root apt-get -o DPkg::Lock::Timeout=300 -y -qq install kubectl ||
-        say "kubectl could not be installed"
+    as_root apt-get -o DPkg::Lock::Timeout=300 -qq update
+    as_root apt-get -o DPkg::Lock::Timeout=300 -y -qq install kubectl
 }
 
 servers() { # role, addresses with commas, port of the servers, options

@@ -23,7 +23,7 @@ func TestKubesprayClusterWithDeathBeforeEveryCommit(t *testing.T) {
 	t.Parallel()
 	pool := ssh.NewPool(ssh.Config{})
 	t.Cleanup(func() { _ = pool.Close() })
-	world := spraytest.New(spraytest.Options{PlayTime: 100 * time.Millisecond})
+	world := spraytest.New(spraytest.Options{PlayTimes: map[string]time.Duration{"cluster.yml": 100 * time.Millisecond, "scale.yml": 100 * time.Millisecond}})
 	ansible := sshtest.Start(t, sshtest.Options{User: "ansible", Password: "ansible", Handler: world.Ansible()})
 	b := setupWith(t, heattest.Options{VMs: &heattest.SSHVMs{User: "ubuntu", Password: "ubuntu",
 		Handler: func(m heattest.Machine) sshtest.Handler { return world.Boot(m.Addresses...) }}},

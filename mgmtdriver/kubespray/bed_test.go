@@ -352,8 +352,8 @@ func (b *bed) step(hook mgmtdriver.Hook, step mgmtdriver.Step, outputs map[strin
 	return nil, nil
 }
 
-// untilPlaying carries a hook out until a playbook runs, and gives it up then.
-func (b *bed) untilPlaying(hook mgmtdriver.Hook) {
+// untilPlaying carries a hook out until a playbook runs, and gives it up there.
+func (b *bed) untilPlaying(hook mgmtdriver.Hook, book string) {
 	b.t.Helper()
 	outputs := map[string]json.RawMessage{}
 	for _, step := range b.driver.Steps(hook) {
@@ -364,7 +364,7 @@ func (b *bed) untilPlaying(hook mgmtdriver.Hook) {
 			if err != nil {
 				b.t.Fatal(err)
 			}
-			if b.world.Playing() > 0 {
+			if runs := b.world.Runs(); b.world.Playing() > 0 && strings.HasPrefix(runs[len(runs)-1], book) {
 				return
 			}
 			if !result.Again {

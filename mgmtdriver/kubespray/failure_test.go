@@ -84,9 +84,9 @@ func TestAnsibleServerThatDoesNotAnswer(t *testing.T) {
 // What an operation has begun that was given up is stopped before the directory goes.
 func TestTerminationWhileAPlaybookRuns(t *testing.T) {
 	t.Parallel()
-	b := newBed(t, setting{masters: 1, workers: 1, world: spraytest.Options{PlayTime: time.Hour}})
+	b := newBed(t, setting{masters: 1, workers: 1, world: spraytest.Options{PlayTimes: map[string]time.Duration{"cluster.yml": time.Hour}}})
 	b.instantiate()
-	b.untilPlaying(mgmtdriver.InstantiateEnd)
+	b.untilPlaying(mgmtdriver.InstantiateEnd, "cluster.yml")
 	if b.world.Playing() != 1 {
 		t.Fatal("no playbook runs")
 	}
@@ -94,6 +94,24 @@ func TestTerminationWhileAPlaybookRuns(t *testing.T) {
 	b.must(mgmtdriver.TerminateEnd)
 	if b.world.Playing() != 0 || len(b.world.Directories()) > 0 {
 		t.Errorf("%d playbooks run, directories %v", b.world.Playing(), b.world.Directories())
+	}
+}
+
+func TestScaleOutThatIsRolledBackWhileAPlaybookRuns(t *testing.T) {
+	t.Parallel()
+	b := newBed(t, setting{masters: 1, workers: 1, world: spraytest.Options{PlayTimes: map[string]time.Duration{"scale.yml": time.Hour}}})
+	b.instantiate()
+	b.must(mgmtdriver.InstantiateEnd)
+	b.scaleOut("52")
+	b.untilPlaying(mgmtdriver.ScaleEnd, "scale.yml")
+	b.rollingBack = true
+	b.leave([]string{"52"})
+	b.added = nil
+	b.must(mgmtdriver.ScaleStart)
+	b.gone()
+	b.expect("rolled back", "master11 worker51", "master11 worker51", "facts.yml", "scale.yml --limit=worker52")
+	if playing := b.world.Playing(); playing > 0 || strings.Contains(b.inventory(), "worker52") {
+		t.Errorf("%d playbooks run, inventory\n%s", playing, b.inventory())
 	}
 }
 
@@ -127,7 +145,7 @@ func TestPlaybookThatWaitsForSudo(t *testing.T) {
 
 func TestPlaybookThatTakesTooLong(t *testing.T) {
 	t.Parallel()
-	b := newBed(t, setting{masters: 1, workers: 1, world: spraytest.Options{PlayTime: time.Hour}, config: kubespray.Config{InstallTime: 500 * time.Millisecond}})
+	b := newBed(t, setting{masters: 1, workers: 1, world: spraytest.Options{PlayTimes: map[string]time.Duration{"cluster.yml": time.Hour}}, config: kubespray.Config{InstallTime: 500 * time.Millisecond}})
 	b.instantiate()
 	expectFailure(t, b.run(mgmtdriver.InstantiateEnd), "Ansible server (", "cluster.yml has taken longer than 1s", "TASK [cluster : main]")
 	if b.world.Playing() != 0 {

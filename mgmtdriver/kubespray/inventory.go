@@ -62,7 +62,8 @@ func inventoryYAML(p *params, nodes []*node, port uint16) ([]byte, error) {
 		hosts[n.name] = host
 	}
 	return yaml.Marshal(map[string]any{"all": &inventoryGroup{
-		Vars:  map[string]any{"ansible_ssh_host_key_checking": true},
+		// What was just made may not be found at once by everybody in its network.
+		Vars:  map[string]any{"ansible_ssh_host_key_checking": true, "ansible_ssh_retries": 3},
 		Hosts: hosts,
 		Children: map[string]*inventoryGroup{
 			"kube_control_plane": {Hosts: control}, "etcd": {Hosts: control}, "kube_node": {Hosts: workers}, "calico_rr": {Hosts: map[string]any{}},

@@ -158,7 +158,7 @@ func (w *World) run(ctx context.Context, s *sshtest.Session) int {
 		return 4
 	}
 	_, _ = fmt.Fprintf(s.Stdout, "\nPLAY [%s of kubespray] ***\n\nTASK [%s : main] ***\n", a.book, strings.TrimSuffix(a.book, ".yml"))
-	timer := time.NewTimer(w.options.PlayTime)
+	timer := time.NewTimer(w.options.PlayTimes[a.book])
 	defer timer.Stop()
 	select {
 	case <-timer.C:

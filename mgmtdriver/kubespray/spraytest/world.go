@@ -19,9 +19,9 @@ const Root = "/home/ansible/kubespray"
 // Options say what the hosts are like.
 type Options struct {
 	Kubernetes kubetest.Options
-	PlayTime   time.Duration // that a playbook takes
-	Missing    string        // what the Ansible server lacks, as its script says it; "" = nothing
-	NoMTU      bool          // no node has an interface with the address that it is asked for
+	PlayTimes  map[string]time.Duration // that playbooks take, by their names
+	Missing    string                   // what the Ansible server lacks, as its script says it; "" = nothing
+	NoMTU      bool                     // no node has an interface with the address that it is asked for
 }
 
 // Fault makes a playbook fail on a host.

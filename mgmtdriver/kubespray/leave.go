@@ -28,6 +28,10 @@ func (s *site) assess(ctx context.Context) (mgmtdriver.Result, error) {
 		return mgmtdriver.Result{}, err
 	}
 	s.recognise(c)
+	// What an operation that was given up has cordoned, and is to stay after all, gets pods again.
+	if err := c.Uncordon(ctx, titles(s.workers)); err != nil {
+		return mgmtdriver.Result{}, err
+	}
 	mtu, err := s.mtu(ctx, c.node)
 	return mgmtdriver.Done(names{Names: namesOf(slices.Concat(s.all(), s.removed)), MTU: mtu}), err
 }

@@ -43,21 +43,30 @@ read_arguments() {
     done
 }
 
-install_packages() {
-    say "packages"
-    export DEBIAN_FRONTEND=noninteractive
-    as_root apt-get -o DPkg::Lock::Timeout=300 -qq update
-    as_root apt-get -o DPkg::Lock::Timeout=300 -y -qq install ca-certificates curl gnupg haproxy
+again() { # number of attempts, command
+    local left=$1
+    shift
+    until "$@"; do
+        left=$((left - 1))
+        [ "$left" -gt 0 ] || return 1
+        sleep 5
+    done
 }
 
-install_kubectl() {
-    local keyring=/etc/apt/keyrings/kubernetes.gpg source=/etc/apt/sources.list.d/kubernetes.list
+install_packages() {
+    local repository=https://pkgs.k8s.io/core:/stable:/$K8S_MINOR/deb keyring=/etc/apt/keyrings/kubernetes.gpg source=/etc/apt/sources.list.d/kubernetes.list
+    export DEBIAN_FRONTEND=noninteractive
+    say "packages"
+    again 5 as_root apt-get -o DPkg::Lock::Timeout=300 -qq update
+    again 5 as_root apt-get -o DPkg::Lock::Timeout=300 -y -qq install ca-certificates curl gnupg haproxy
     say "kubectl"
+    again 5 curl -fsSL -o "$work/release.key" "$repository/Release.key"
+    gpg --batch --yes --dearmor -o "$work/kubernetes.gpg" "$work/release.key"
     as_root mkdir -p "${keyring%/*}" "${source%/*}"
-    curl -fsSL --retry 3 "https://pkgs.k8s.io/core:/stable:/$K8S_MINOR/deb/Release.key" | as_root gpg --batch --yes --dearmor -o "$keyring"
-    echo "deb [signed-by=$keyring] https://pkgs.k8s.io/core:/stable:/$K8S_MINOR/deb/ /" | as_root tee "$source" >/dev/null
-    as_root apt-get -o DPkg::Lock::Timeout=300 -qq update
-    as_root apt-get -o DPkg::Lock::Timeout=300 -y -qq install kubectl
+    as_root install -m 644 "$work/kubernetes.gpg" "$keyring"
+    echo "deb [signed-by=$keyring] $repository/ /" | as_root tee "$source" >/dev/null
+    again 5 as_root apt-get -o DPkg::Lock::Timeout=300 -qq update
+    again 5 as_root apt-get -o DPkg::Lock::Timeout=300 -y -qq install kubectl
 }
 
 servers() { # role, addresses with commas, port of the servers, options
@@ -113,8 +122,9 @@ configure() {
 }
 
 read_arguments "$@"
+work=$(mktemp -d)
+trap 'rm -rf -- "$work"' EXIT
 install_packages
-install_kubectl
 configure
 mkdir -p -m 700 "$HOME/.kube" # the VNF manager puts the configuration there
 say "done"

@@ -45,6 +45,7 @@ type commands struct {
 	Package      packageCommand      `cmd:"" help:"Build and check VNF packages."`
 	OpenstackSim openstackSimCommand `cmd:"" name:"openstack-sim" help:"Serve a simulated OpenStack."`
 	HashPassword hashPasswordCommand `cmd:"" help:"Print the hash of a password, read from the standard input, for the file of users."`
+	Healthcheck  healthcheckCommand  `cmd:"" help:"Ask a server whether it can work, and fail if it cannot."`
 	Version      versionCommand      `cmd:"" help:"Print the version."`
 }
 

@@ -7,6 +7,7 @@ import (
 	"net/http/httptest"
 	"regexp"
 	"strconv"
+	"strings"
 	"testing"
 	"time"
 
@@ -180,8 +181,14 @@ func TestMetricsWithoutTheDatabase(t *testing.T) {
 	between := c.connect()
 	p := serve(t, between.url(), c.key)
 	p.untilMetric("vnfm_database_up", is(1))
+	if output, err := command(t, "healthcheck", p.url+"/readyz").CombinedOutput(); err != nil {
+		t.Errorf("%v: %s", err, output)
+	}
 	between.set(refusing)
 	p.untilMetric("vnfm_database_up", is(0))
+	if output, err := command(t, "healthcheck", p.url+"/readyz").CombinedOutput(); err == nil || !strings.Contains(string(output), "503") {
+		t.Errorf("%v: %s", err, output)
+	}
 	away := p.metrics()
 	if _, known := away.value["vnfm_notification_backlog"]; known {
 		t.Error("a number of the database is told that nobody knows")

@@ -156,7 +156,7 @@ func TestRegistriesThatCannotBeUsed(t *testing.T) {
 		{"a token is refused", map[string]kubetest.Answer{url: bearer("https://login.example/token"), realm: {Status: 401}}, []string{"refuses the login of me"}},
 		{"tokens are out of reach", map[string]kubetest.Answer{url: bearer("https://login.example/token"), realm: {Error: "curl: (6) Could not resolve host"}}, nil},
 		{"a token over HTTP", map[string]kubetest.Answer{url: bearer("http://login.example/token"), strings.Replace(realm, "https", "http", 1): {Status: 401}}, nil},
-		{"no curl", map[string]kubetest.Answer{url: {Error: "bash: line 1: curl: command not found"}}, nil},
+		{"no curl", map[string]kubetest.Answer{url: {Error: kubetest.NoCurl}}, nil},
 	} {
 		t.Run(row.name, func(t *testing.T) {
 			t.Parallel()

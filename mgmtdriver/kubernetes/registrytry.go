@@ -50,7 +50,9 @@ func checkCertificates(ctx context.Context, call *mgmtdriver.Call, p *params) er
 
 const (
 	tryTime = 30 * time.Second
-	noCurl  = 127 // what a shell ends with if there is no such program
+	noCurl  = 127
+
+	curlScript = `command -v curl >/dev/null || exit 127; exec curl -q --config -`
 )
 
 // answered is what a registry has said.
@@ -146,9 +148,10 @@ func (s *site) ask(ctx context.Context, host *ssh.Host, r *registry, address, ce
 	for _, option := range options {
 		config += option[0] + ` = "` + curlText.Replace(option[1]) + "\"\n"
 	}
-	output, err := host.Run(ctx, ssh.Command{
-		Argv: []string{"curl", "-q", "--config", "-"}, Stdin: strings.NewReader(config), Time: tryTime, Limit: 64 << 10, Quiet: true,
-	})
+	command := ssh.Shell(curlScript)
+	command.Stdin, command.Time, command.Limit, command.Quiet = strings.NewReader(config), tryTime, 64<<10, true
+	command.Root = true // certificates are where not everybody may look
+	output, err := host.Run(ctx, command)
 	var exit *ssh.ExitError
 	switch {
 	case errors.As(err, &exit) && exit.Status == noCurl:

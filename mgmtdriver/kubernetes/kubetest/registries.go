@@ -17,14 +17,17 @@ type Asked struct {
 type Answer struct {
 	Status    int
 	Challenge string // WWW-Authenticate
-	Error     string // of curl, or of a shell that does not find it, in place of an answer
+	Error     string // of curl, in place of an answer; or [NoCurl]
 }
 
+// NoCurl is the error of a machine that has no curl.
+const NoCurl = "no curl"
+
+// curlScript asks a registry.
+const curlScript = "command -v curl >/dev/null || exit 127; exec curl -q --config -"
+
 // curl plays a request to a registry that is written in a configuration on the standard input. The lock is held.
-func (m *machine) curl(s *sshtest.Session, args []string) int {
-	if strings.Join(args, " ") != "-q --config -" || s.Root {
-		return m.unknown(s)
-	}
+func (m *machine) curl(s *sshtest.Session) int {
 	config, err := io.ReadAll(s.Stdin)
 	if err != nil {
 		return 26
@@ -46,7 +49,7 @@ func (m *machine) curl(s *sshtest.Session, args []string) int {
 	}
 	if answer.Error != "" {
 		_, _ = fmt.Fprintln(s.Stderr, answer.Error)
-		return map[bool]int{true: 127, false: 7}[strings.Contains(answer.Error, "command not found")]
+		return map[bool]int{true: 127, false: 7}[answer.Error == NoCurl]
 	}
 	header := ""
 	if answer.Challenge != "" {

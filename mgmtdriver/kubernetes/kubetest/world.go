@@ -280,11 +280,12 @@ func (m *machine) play(s *sshtest.Session) int {
 	case "readlink", "lsblk", "blkid", "mkfs.ext4", "mkdir", "findmnt", "mount":
 		return m.storage(s, args)
 	case "sh", "chown", "exportfs":
+		if len(args) > 1 && args[1] == curlScript && s.Root {
+			return m.curl(s)
+		}
 		return m.nfs(s)
 	case "docker":
 		return m.docker(s, args)
-	case "curl":
-		return m.curl(s, args)
 	}
 	return m.unknown(s)
 }

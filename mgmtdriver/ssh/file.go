@@ -55,7 +55,8 @@ func DigestOf(ctx context.Context, content Content) (Digest, error) {
 	}
 	defer r.Close()
 	hash := sha256.New()
-	size, err := io.Copy(hash, contextReader{ctx, r})
+	const chunk = 256 << 10 // large files have many
+	size, err := io.CopyBuffer(hash, contextReader{ctx, r}, make([]byte, chunk))
 	return Digest{Size: size, SHA256: hex.EncodeToString(hash.Sum(nil))}, err
 }
 

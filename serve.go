@@ -149,11 +149,12 @@ func (f *serveFlags) telemetry(ctx context.Context, logger *slog.Logger) (*telem
 }
 
 // prepare tells a manager who grants operations, and who watches them.
-func prepare(manager *lcm.Manager, measured *telemetry.Telemetry, with settings) {
+func prepare(manager *lcm.Manager, measured *telemetry.Telemetry, with settings) *lcm.Manager {
 	manager.Observe(measured)
 	if with.grants != nil {
 		manager.ExpectGrants()
 	}
+	return manager
 }
 
 // sendRest sends the traces that are left. A collector that is away holds nobody up for long, and is no failure.
@@ -195,10 +196,9 @@ func (f *serveFlags) serve(ctx context.Context, logger *slog.Logger, ready func(
 	driver := heat.New(heat.Config{Timeout: f.VimTimeout, StackTimeout: f.StackTimeout, Observe: measured.VimCall, Logger: logger})
 	packages := f.packages(db, drivers, with)
 	vims := lcm.NewVimRegistry(db, driver)
-	manager := lcm.NewManager(db, db, packages, vims, driver, drivers)
+	manager := prepare(lcm.NewManager(db, db, packages, vims, driver, drivers), measured, with)
 	engine := lcm.NewEngine(db, packages, vims, driver, drivers,
 		lcm.EngineConfig{Patience: f.VimPatience, Grants: with.grants, Observer: measured, Logger: logger})
-	prepare(manager, measured, with)
 	workers, err := store.NewWorkers(db.Store, engine, packages, store.WorkersConfig{MaxWorkers: f.Workers, AuditRetention: f.AuditRetention, Logger: logger})
 	if err != nil {
 		return err

@@ -6,7 +6,7 @@ import "time"
 type Load struct {
 	Operations     []OperationCount // that are not over
 	Queues         []QueueLoad      // those in which something waits
-	Deliveries     int              // of notifications to consumers, that have not arrived
+	Deliveries     int              // of notifications to consumers, that have not arrived; counted up to 100,000
 	OldestDelivery time.Duration    // how long the oldest of them has waited
 }
 

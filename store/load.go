@@ -18,6 +18,9 @@ type loadRow struct {
 	OldestSeconds   float64
 }
 
+// maxCounted bounds the deliveries that are counted: there may be millions where a consumer has been away for a day.
+const maxCounted = 100_000
+
 // Load returns what there is to do. It is one query, which reads indexes of what is not over and never the whole history.
 func (s *Store) Load(ctx context.Context) (*lcm.Load, error) {
 	const query = `
@@ -29,8 +32,8 @@ func (s *Store) Load(ctx context.Context) (*lcm.Load, error) {
 		UNION ALL
 		SELECT 'deliveries', '', '', count(*), coalesce(extract(epoch FROM now() - (
 			SELECT created_at FROM notifications WHERE seq = (SELECT min(seq) FROM deliveries))), 0)
-		FROM deliveries`
-	rows, err := s.pool.Query(ctx, query)
+		FROM (SELECT FROM deliveries LIMIT @most) AS counted`
+	rows, err := s.pool.Query(ctx, query, pgx.NamedArgs{"most": maxCounted})
 	if err != nil {
 		return nil, fmt.Errorf("read the load: %w", err)
 	}

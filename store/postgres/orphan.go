@@ -33,6 +33,11 @@ func lockDir(dir string) (*os.File, error) {
 	return lock, nil
 }
 
+// unlock gives a directory free. Closing alone would not as long as a child that is just being started has the file, too.
+func unlock(lock *os.File) error {
+	return errors.Join(syscall.Flock(int(lock.Fd()), syscall.LOCK_UN), lock.Close())
+}
+
 // Running returns where the server of a directory listens that another process has started; "" if there is none.
 func Running(dir string) (string, error) {
 	dir, err := filepath.Abs(dir)

@@ -117,7 +117,7 @@ func (p *Private) release() error {
 	if p.lock == nil {
 		return nil
 	}
-	err := p.lock.Close()
+	err := unlock(p.lock)
 	p.lock = nil
 	return err
 }

@@ -115,7 +115,7 @@ func (f *serveFlags) settings() (s settings, err error) {
 	if s.gate, err = f.Gate(); err != nil {
 		return s, err
 	}
-	if s.tls, err = f.TLS.Config(); err != nil {
+	if s.tls, err = f.TLS.Config(slog.Default()); err != nil {
 		return s, err
 	}
 	if err := f.checkListen(); err != nil {
@@ -250,6 +250,9 @@ func together(ctx context.Context, workers *store.Workers, parts ...func(context
 
 // checkListen refuses an address that others than this machine reach unless clients have to prove who they are, and what they say is secret.
 func (f *serveFlags) checkListen() error {
+	if f.AuditRetention <= 0 {
+		return errors.New("--audit-retention: it must be longer than nothing")
+	}
 	if f.Auth == "tls" && f.TLS.ClientCA == "" {
 		return errors.New("--auth=tls needs --tls-client-ca-file")
 	}

@@ -221,7 +221,9 @@ func (r *VimRegistry) Choose(ctx context.Context, requested []VimConnectionInfo)
 	if err != nil {
 		return nil, err
 	}
-	i := slices.IndexFunc(vims, func(vim *Vim) bool { return vim.IsDefault })
+	// Who sees several projects does not get the VIM of another one by chance.
+	caller := access.Of(ctx)
+	i := slices.IndexFunc(vims, func(vim *Vim) bool { return vim.IsDefault && (caller == nil || vim.TenantID == caller.Project) })
 	if i < 0 {
 		return nil, &InvalidRequest{"/vimConnectionInfo", "no VIM is given and no default VIM is registered"}
 	}

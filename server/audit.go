@@ -3,6 +3,8 @@ package server
 import (
 	"context"
 	"net/http"
+	"strings"
+	"time"
 
 	"github.com/google/uuid"
 	"github.com/labstack/echo/v4"
@@ -26,23 +28,36 @@ func (s *Server) audit(next echo.HandlerFunc) echo.HandlerFunc {
 		if reads(request.Method) || s.config.Audit == nil {
 			return next(c)
 		}
-		event := &access.Event{ID: uuid.MustParse(requestID(c)), Address: request.RemoteAddr, Method: request.Method, Path: request.URL.Path}
+		event := &access.Event{ID: uuid.MustParse(requestID(c)), Address: request.RemoteAddr, Method: request.Method, Path: request.URL.EscapedPath()}
 		if caller := access.Of(request.Context()); caller != nil {
-			event.ProjectID, event.UserID, event.UserName = caller.Project, caller.User, caller.Name
+			event.ProjectID, event.UserID, event.UserName = storable(caller.Project), storable(caller.User), storable(caller.Name)
 		}
 		if err := s.config.Audit.BeginEvent(request.Context(), event); err != nil {
 			return err
 		}
+		status := http.StatusInternalServerError // if the handler panics
+		defer func() {
+			ctx, cancel := context.WithTimeout(context.WithoutCancel(request.Context()), auditTime)
+			defer cancel()
+			if err := s.config.Audit.EndEvent(ctx, event.ID, status); err != nil {
+				s.log(c).Warn("audit", "error", err)
+			}
+		}()
 		err := next(c)
-		status := c.Response().Status
+		status = c.Response().Status
 		if err != nil && !c.Response().Committed {
 			status, _ = s.describe(err, c)
 		}
-		if err := s.config.Audit.EndEvent(context.WithoutCancel(request.Context()), event.ID, status); err != nil {
-			s.log(c).Warn("audit", "error", err)
-		}
 		return err
 	}
+}
+
+// auditTime is how long an answer waits until its status is noted.
+const auditTime = 5 * time.Second
+
+// storable is what a database takes of a text from outside.
+func storable(text string) string {
+	return strings.ReplaceAll(strings.ToValidUTF8(text, "\uFFFD"), "\x00", "\uFFFD")
 }
 
 // reads reports whether a method changes nothing (RFC 9110 9.2.1).

@@ -87,6 +87,7 @@ func TestWhoMayDoWhat(t *testing.T) {
 			nobody.t, nobody.client = t, servertest.Client(t)
 			if path == "/healthz" || path == "/readyz" {
 				nobody.expect(http.StatusOK, method, address, "")
+				nobody.expect(http.StatusUnauthorized, http.MethodPost, address, "")
 				return
 			}
 			for _, authorization := range []string{"", "Bearer abc", "Basic abc", "Basic YW5uOmZhbHNjaA=="} { // ann:falsch

@@ -74,7 +74,10 @@ func (s *Server) describe(err error, c echo.Context) (status int, detail string)
 		unobtainable  *vnfpkg.Unobtainable
 		tooLarge      *http.MaxBytesError
 	)
-	if status := statusOfCaller(err); status != 0 {
+	if status := statusOfCaller(err); status == http.StatusServiceUnavailable {
+		s.log(c).Warn("nobody can be authenticated", "error", err)
+		return status, "who sends the request cannot be found out at present; ask again in a few seconds"
+	} else if status != 0 {
 		return status, err.Error()
 	}
 	switch {

@@ -87,9 +87,12 @@ var auditAttributes = attributes{
 	"durationSeconds": {expression: "to_jsonb(extract(epoch FROM ended_at - created_at))", kind: documentColumn},
 }
 
-// forgetEvents removes audit events that are older than it was decided to keep them.
+// forgetEvents removes audit events that are older than it was decided to keep them, some of them at a time.
 func (s *Store) forgetEvents(ctx context.Context, keep time.Duration) error {
-	if _, err := s.pool.Exec(ctx, `DELETE FROM audit_events WHERE created_at < now() - $1::interval`, keep); err != nil {
+	const remove = `
+		DELETE FROM audit_events WHERE id IN (
+			SELECT id FROM audit_events WHERE created_at < now() - @keep::interval ORDER BY created_at LIMIT @most)`
+	if _, err := s.pool.Exec(ctx, remove, pgx.NamedArgs{"keep": keep, "most": 10 * sweepLimit}); err != nil {
 		return fmt.Errorf("remove old audit events: %w", err)
 	}
 	return nil

@@ -59,6 +59,9 @@ func unlockPackage(ctx context.Context, connection *pgxpool.Conn, id uuid.UUID) 
 // WriteContent implements [vnfpkg.ContentStore]. The connection is held at the client's pace, so it is one of the pool for
 // uploads: however slow clients are, everybody else still gets one.
 func (s *Store) WriteContent(ctx context.Context, id uuid.UUID, body io.Reader, limit int64) error {
+	if _, err := s.Package(ctx, id); err != nil { // who does not see it does not get its lock
+		return err
+	}
 	connection, ok, err := lockPackage(ctx, s.uploads, id)
 	if err != nil {
 		return fmt.Errorf("upload VNF package %s: %w", id, err)

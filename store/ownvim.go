@@ -85,11 +85,13 @@ func removeVim(ctx context.Context, tx pgx.Tx, id, except uuid.UUID) error {
 	return nil
 }
 
-// unusedVim answers *[lcm.Conflict] if an instance but the one excepted uses a VIM.
+// unusedVim answers *[lcm.Conflict] if an instance but the one excepted uses a VIM. That one of another project names it holds nobody up.
 func unusedVim(ctx context.Context, q querier, id, except uuid.UUID) error {
 	const users = `
 		SELECT i.id FROM vnf_instances i
-		WHERE i.id <> @except AND (i.vim_id = @id OR i.vim_connection_info @> jsonb_build_array(jsonb_build_object('vimId', @id::text)))
+		WHERE i.id <> @except AND (i.vim_id = @id
+			OR i.vim_connection_info @> jsonb_build_array(jsonb_build_object('vimId', @id::text))
+				AND i.project_id IN ('', (SELECT tenant_id FROM vims WHERE id = @id)))
 		LIMIT 1`
 	var user uuid.UUID
 	err := q.QueryRow(ctx, users, pgx.NamedArgs{"id": id, "except": except}).Scan(&user)

@@ -119,7 +119,7 @@ func text(expression ast.Expr, constants map[string]string) (string, bool) {
 	case *ast.CallExpr:
 		// What scope adds is no part of what it is added to.
 		called, ok := expression.Fun.(*ast.Ident)
-		return "", ok && called.Name == "scope"
+		return "", ok && (called.Name == "scope" || called.Name == "subscriptionScope")
 	default:
 		return "", false
 	}

@@ -36,6 +36,21 @@ func subscriptionNotFound(id uuid.UUID) error {
 	return &lcm.NotFound{Resource: "subscription", ID: id.String()}
 }
 
+// everywhere reports whether the caller hears of all projects.
+func everywhere(ctx context.Context) bool {
+	caller := access.Of(ctx)
+	return caller != nil && caller.Everywhere
+}
+
+// subscriptionScope is scope; those that hear of all projects are there only for who may.
+func subscriptionScope(ctx context.Context, args pgx.NamedArgs) string {
+	mine := scope(ctx, "project_id", args)
+	if mine != "" {
+		mine += " AND NOT everywhere"
+	}
+	return mine
+}
+
 // authenticationPlace is what the sealed authentication of a subscription is bound to.
 func authenticationPlace(id uuid.UUID) string { return "subscriptions/authentication/" + id.String() }
 
@@ -46,12 +61,11 @@ func (s *Store) CreateSubscription(ctx context.Context, subscription *notify.Sub
 	if err := errors.Join(filterErr, err); err != nil {
 		return err
 	}
-	caller := access.Of(ctx)
 	const insert = `
 		INSERT INTO subscriptions (id, project_id, everywhere, interface, callback_uri, filter, authentication)
 		VALUES (@id, @project, @everywhere, @interface, @uri, @filter, @authentication) RETURNING created_at`
 	err = s.pool.QueryRow(ctx, insert, pgx.NamedArgs{
-		"id": subscription.ID, "project": access.Project(ctx), "everywhere": caller != nil && caller.Everywhere, "interface": subscription.Interface, "uri": subscription.CallbackURI, "filter": filter,
+		"id": subscription.ID, "project": access.Project(ctx), "everywhere": everywhere(ctx), "interface": subscription.Interface, "uri": subscription.CallbackURI, "filter": filter,
 		"authentication": s.sealer.seal(authenticationPlace(subscription.ID), authentication),
 	}).Scan(&subscription.CreatedAt)
 	if violated(err, "subscriptions_duplicate") {
@@ -78,9 +92,9 @@ func (s *Store) FindSubscription(ctx context.Context, like *notify.Subscription)
 	}
 	const query = `
 		SELECT id FROM subscriptions
-		WHERE project_id = @own AND interface = @interface AND md5(callback_uri) = md5(@uri::text) AND md5(filter::text) = md5(@filter::jsonb::text)`
+		WHERE project_id = @own AND everywhere = @everywhere AND interface = @interface AND md5(callback_uri) = md5(@uri::text) AND md5(filter::text) = md5(@filter::jsonb::text)`
 	var id uuid.UUID
-	err = s.pool.QueryRow(ctx, query, pgx.NamedArgs{"own": access.Project(ctx), "interface": like.Interface, "uri": like.CallbackURI, "filter": filter}).Scan(&id)
+	err = s.pool.QueryRow(ctx, query, pgx.NamedArgs{"own": access.Project(ctx), "everywhere": everywhere(ctx), "interface": like.Interface, "uri": like.CallbackURI, "filter": filter}).Scan(&id)
 	if errors.Is(err, pgx.ErrNoRows) {
 		return nil, nil
 	}
@@ -94,7 +108,7 @@ func (s *Store) FindSubscription(ctx context.Context, like *notify.Subscription)
 func (s *Store) Subscription(ctx context.Context, of notify.Interface, id uuid.UUID) (*notify.Subscription, error) {
 	args := pgx.NamedArgs{"id": id, "interface": of}
 	query := `SELECT id, created_at, interface, callback_uri, filter FROM subscriptions WHERE id = @id AND interface = @interface` +
-		scope(ctx, "project_id", args)
+		subscriptionScope(ctx, args)
 	found, err := row[subscriptionRow](ctx, s.pool, query, args)
 	if errors.Is(err, pgx.ErrNoRows) {
 		return nil, subscriptionNotFound(id)
@@ -115,7 +129,7 @@ func (s *Store) Subscriptions(ctx context.Context, of notify.Interface, asked lc
 	}
 	query := `
 		SELECT id, created_at, interface, callback_uri, filter FROM subscriptions
-		WHERE interface = @interface AND (created_at, id) > (@after, @id)` + where + scope(ctx, "project_id", args) + `
+		WHERE interface = @interface AND (created_at, id) > (@after, @id)` + where + subscriptionScope(ctx, args) + `
 		ORDER BY created_at, id LIMIT @limit`
 	return page(ctx, s.pool, asked.Limit, query, args, (*subscriptionRow).subscription)
 }
@@ -131,7 +145,7 @@ var subscriptionAttributes = attributes{
 func (s *Store) DeleteSubscription(ctx context.Context, of notify.Interface, id uuid.UUID) error {
 	return s.InTx(ctx, func(tx pgx.Tx) error {
 		args := pgx.NamedArgs{"id": id, "interface": of}
-		deleted, err := tx.Exec(ctx, `DELETE FROM subscriptions WHERE id = @id AND interface = @interface`+scope(ctx, "project_id", args), args)
+		deleted, err := tx.Exec(ctx, `DELETE FROM subscriptions WHERE id = @id AND interface = @interface`+subscriptionScope(ctx, args), args)
 		if err == nil && deleted.RowsAffected() == 0 {
 			return subscriptionNotFound(id)
 		}

@@ -44,23 +44,27 @@ type Gate struct {
 	policy *Policy
 }
 
-// Admit returns who has sent a request, with what the policy gives to the roles.
+// Admit returns who has sent a request.
 func (g *Gate) Admit(request *http.Request) (*access.Caller, error) {
 	caller, err := g.by.authenticate(request)
 	if err != nil {
 		return nil, err
 	}
-	admitted := *caller
-	admitted.Everywhere = g.policy.everywhere(caller.Roles)
-	if admitted.Project == "" && !admitted.Everywhere {
+	if caller.Project == "" && !g.policy.everywhere(caller.Roles) {
 		return nil, &access.Denied{Detail: "the credentials are not for a project; whatever is made belongs to one"}
 	}
-	return &admitted, nil
+	return caller, nil
 }
 
-// Allows reports whether a caller may do something, such as "packages:read".
-func (g *Gate) Allows(caller *access.Caller, action string) bool {
-	return g.policy.allows(caller.Roles, action)
+// Allow returns a caller as the policy lets it do something, such as "packages:read"; *[access.Denied] if it does not.
+func (g *Gate) Allow(caller *access.Caller, action string) (*access.Caller, error) {
+	allowed, everywhere := g.policy.allows(caller.Roles, action)
+	if !allowed || caller.Project == "" && !everywhere {
+		return nil, &access.Denied{Detail: "none of the roles of " + caller.String() + " allows " + action}
+	}
+	let := *caller
+	let.Everywhere = everywhere
+	return &let, nil
 }
 
 // Challenge is the value of WWW-Authenticate in an answer with status 401.

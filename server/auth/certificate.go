@@ -1,10 +1,12 @@
 package auth
 
 import (
+	"cmp"
 	"crypto/tls"
 	"crypto/x509"
 	"errors"
 	"fmt"
+	"log/slog"
 	"os"
 	"sync"
 	"time"
@@ -22,7 +24,7 @@ func (o *TLSOptions) On() bool { return o.CertFile != "" }
 
 // Config returns how connections are taken; nil without TLS. The files are read again when they have changed, so that certificates are renewed
 // while the server runs; while they cannot be read, those from before are used.
-func (o *TLSOptions) Config() (*tls.Config, error) {
+func (o *TLSOptions) Config(log *slog.Logger) (*tls.Config, error) {
 	if (o.CertFile == "") != (o.KeyFile == "") {
 		return nil, errors.New("--tls-cert-file and --tls-key-file go together")
 	}
@@ -32,21 +34,13 @@ func (o *TLSOptions) Config() (*tls.Config, error) {
 		}
 		return nil, nil
 	}
-	files := &tlsFiles{options: *o}
-	if _, err := files.current(); err != nil {
-		return nil, err
+	files := &tlsFiles{options: *o, log: log}
+	if files.current() == nil {
+		return nil, files.err
 	}
 	return &tls.Config{
-		MinVersion: tls.VersionTLS12,
-		GetConfigForClient: func(*tls.ClientHelloInfo) (*tls.Config, error) {
-			config, err := files.current()
-			if config != nil {
-				return config, nil
-			}
-			return nil, err
-		},
-		// Taken in place by GetConfigForClient; http.Server wants one.
-		GetCertificate: func(*tls.ClientHelloInfo) (*tls.Certificate, error) { return nil, errors.New("no certificate") },
+		MinVersion:         tls.VersionTLS12,
+		GetConfigForClient: func(*tls.ClientHelloInfo) (*tls.Config, error) { return files.current(), nil },
 	}, nil
 }
 
@@ -58,28 +52,33 @@ type tlsFiles struct {
 	looked time.Time
 	stamp  string // of the files
 	config *tls.Config
+	err    error // why they could not be read last
+	log    *slog.Logger
 }
 
 // lookAgain is how long the files are taken to be as they were.
 const lookAgain = time.Second
 
 // current returns the configuration of the files, that from before if they cannot be read.
-func (f *tlsFiles) current() (*tls.Config, error) {
+func (f *tlsFiles) current() *tls.Config {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	if time.Since(f.looked) < lookAgain {
-		return f.config, nil
+		return f.config
 	}
 	f.looked = time.Now()
 	stamp, err := f.stamps()
-	if err != nil || stamp == f.stamp {
-		return f.config, err
+	if err == nil && stamp == f.stamp {
+		return f.config
 	}
-	config, err := f.read()
-	if err == nil {
-		f.config, f.stamp = config, stamp
+	f.stamp = stamp
+	config, readErr := f.read()
+	if f.err = cmp.Or(err, readErr); f.err != nil {
+		f.log.Error("the certificate of the API is not renewed", "error", f.err)
+		return f.config
 	}
-	return f.config, err
+	f.config = config
+	return f.config
 }
 
 func (f *tlsFiles) stamps() (string, error) {

@@ -3,6 +3,7 @@ package auth_test
 import (
 	"crypto/tls"
 	"crypto/x509"
+	"log/slog"
 	"net/http"
 	"net/http/httptest"
 	"os"
@@ -16,7 +17,7 @@ import (
 // listen serves with the TLS of options; the answer is the user that a gate finds, if there is one.
 func listen(t *testing.T, options auth.TLSOptions, gate *auth.Gate) string {
 	t.Helper()
-	config, err := options.Config()
+	config, err := options.Config(slog.New(slog.DiscardHandler))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -140,7 +141,7 @@ func TestTLSOptionsThatAreWrong(t *testing.T) {
 		"no such file": {CertFile: "/none", KeyFile: keyFile}, "no certificate": {CertFile: keyFile, KeyFile: keyFile},
 		"no authority": {CertFile: certFile, KeyFile: keyFile, ClientCA: keyFile},
 	} {
-		if _, err := options.Config(); err == nil {
+		if _, err := options.Config(slog.New(slog.DiscardHandler)); err == nil {
 			t.Errorf("%s: no error", name)
 		}
 	}

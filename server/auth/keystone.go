@@ -1,6 +1,7 @@
 package auth
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"net/http"
@@ -35,13 +36,15 @@ func (k *keystone) authenticate(request *http.Request) (*access.Caller, error) {
 	if token == "" {
 		return nil, &Refused{"the request has no token: it goes into the header X-Auth-Token"}
 	}
-	return k.cache.find(token, func() (*access.Caller, time.Time, error) { return k.ask(request, token) })
+	return k.cache.find(token, func() (*access.Caller, time.Time, error) {
+		return k.ask(context.WithoutCancel(request.Context()), token) // others may wait for the answer, too
+	})
 }
 
-func (k *keystone) ask(request *http.Request, token string) (*access.Caller, time.Time, error) {
+func (k *keystone) ask(ctx context.Context, token string) (*access.Caller, time.Time, error) {
 	provider := &gophercloud.ProviderClient{HTTPClient: *k.client}
 	provider.SetToken(token)
-	found := tokens.Get(request.Context(), &gophercloud.ServiceClient{ProviderClient: provider, Endpoint: k.url + "/"}, token)
+	found := tokens.Get(ctx, &gophercloud.ServiceClient{ProviderClient: provider, Endpoint: k.url + "/"}, token)
 	valid, err := found.ExtractToken()
 	if err != nil {
 		return nil, time.Time{}, k.failure(err)

@@ -10,10 +10,11 @@ import (
 	"net/url"
 	"slices"
 	"strings"
-	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/coreos/go-oidc/v3/oidc"
+	"golang.org/x/sync/singleflight"
 
 	"vnfm/api/access"
 	"vnfm/api/peer"
@@ -27,8 +28,8 @@ type bearer struct {
 	secret  string // of the client that asks about tokens
 	cache   cache
 
-	mu       sync.Mutex
-	verifier *oidc.IDTokenVerifier // nil until the server's keys are known
+	learning singleflight.Group
+	verifier atomic.Pointer[oidc.IDTokenVerifier] // nil until the server's keys are known
 }
 
 func (*bearer) challenge() string { return `Bearer realm="vnfm"` }
@@ -39,10 +40,11 @@ func (b *bearer) authenticate(request *http.Request) (*access.Caller, error) {
 		return nil, &Refused{"the request has no access token: it goes into the header Authorization, after Bearer"}
 	}
 	return b.cache.find(token, func() (*access.Caller, time.Time, error) {
+		ctx := context.WithoutCancel(request.Context()) // others may wait for the answer, too
 		if b.options.IntrospectionURL != "" {
-			return b.introspect(request.Context(), token)
+			return b.introspect(ctx, token)
 		}
-		return b.verify(request.Context(), token)
+		return b.verify(ctx, token)
 	})
 }
 
@@ -72,18 +74,20 @@ func (b *bearer) verify(ctx context.Context, token string) (*access.Caller, time
 // keys learns where the keys of the authorization server are. It is done when the first token comes, so that the server need not be there when
 // this one starts.
 func (b *bearer) keys(ctx context.Context) (*oidc.IDTokenVerifier, error) {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	if b.verifier != nil {
-		return b.verifier, nil
+	if verifier := b.verifier.Load(); verifier != nil {
+		return verifier, nil
 	}
-	// The keys are fetched again long after this request.
-	provider, err := oidc.NewProvider(oidc.ClientContext(context.WithoutCancel(ctx), b.client), b.options.Issuer)
+	_, err, _ := b.learning.Do("", func() (any, error) {
+		provider, err := oidc.NewProvider(oidc.ClientContext(ctx, b.client), b.options.Issuer)
+		if err == nil {
+			b.verifier.Store(provider.Verifier(&oidc.Config{ClientID: b.options.Audience}))
+		}
+		return nil, err
+	})
 	if err != nil {
 		return nil, &Unavailable{b.options.Issuer, errors.New("its configuration cannot be read")}
 	}
-	b.verifier = provider.Verifier(&oidc.Config{ClientID: b.options.Audience})
-	return b.verifier, nil
+	return b.verifier.Load(), nil
 }
 
 // maxIntrospection bounds what the authorization server may say of a token.
@@ -127,7 +131,7 @@ func (b *bearer) introspect(ctx context.Context, token string) (*access.Caller, 
 	return b.caller(claims), until, nil
 }
 
-// caller reads who has a token from its claims. Scopes count as roles.
+// caller reads who has a token from its claims.
 func (b *bearer) caller(claims map[string]any) *access.Caller {
 	text := func(name string) string {
 		value, _ := claims[name].(string)
@@ -137,7 +141,7 @@ func (b *bearer) caller(claims map[string]any) *access.Caller {
 	if caller.User == "" {
 		caller.User = text("client_id")
 	}
-	caller.Roles = append(words(claims[b.options.RolesClaim]), words(claims["scope"])...)
+	caller.Roles = words(claims[b.options.RolesClaim])
 	return caller
 }
 

@@ -13,7 +13,7 @@ import (
 // Options are the command-line options that say who may call.
 type Options struct {
 	Auth        string      `name:"auth" enum:"none,keystone,oidc,basic,tls" default:"none" env:"VNFM_AUTH" help:"How clients prove who they are: keystone (X-Auth-Token), oidc (OAuth2 access tokens), basic (user and password), tls (client certificates), or none, on loopback addresses only. Default: none."`
-	PolicyFile  string      `name:"auth-policy-file" env:"VNFM_AUTH_POLICY_FILE" type:"path" placeholder:"FILE" help:"What roles may do, in YAML. Default: admin everything everywhere, member what is in the project, reader nothing but read; see docs/security.md."`
+	PolicyFile  string      `name:"auth-policy-file" env:"VNFM_AUTH_POLICY_FILE" type:"path" placeholder:"FILE" help:"What roles may do, in YAML. Default: admin everything everywhere, member what is in the project, reader nothing but read; see docs/access.md."`
 	UsersFile   string      `name:"auth-users-file" env:"VNFM_AUTH_USERS_FILE" type:"path" placeholder:"FILE" help:"Users for basic and tls: lines of NAME:HASH:PROJECT:ROLE,ROLE. vnfm hash-password makes the hash."`
 	KeystoneURL string      `name:"auth-keystone-url" env:"VNFM_AUTH_KEYSTONE_URL" placeholder:"URL" help:"Keystone that clients have their tokens from."`
 	KeystoneCA  string      `name:"auth-keystone-ca-file" env:"VNFM_AUTH_KEYSTONE_CA_FILE" type:"path" placeholder:"FILE" help:"Authorities (PEM) that Keystone's certificate must be from. Default: those of the system."`
@@ -25,7 +25,7 @@ type OIDCOptions struct {
 	Issuer           string `env:"ISSUER" placeholder:"URL" help:"Authorization server whose signed access tokens are accepted; its keys are found by OpenID Connect discovery."`
 	Audience         string `env:"AUDIENCE" help:"Audience that access tokens must be for. Default: vnfm." default:"vnfm"`
 	ProjectClaim     string `env:"PROJECT_CLAIM" default:"project" help:"Claim that holds the project. Default: project."`
-	RolesClaim       string `env:"ROLES_CLAIM" default:"roles" help:"Claim that holds the roles, beside scope. Default: roles."`
+	RolesClaim       string `env:"ROLES_CLAIM" default:"roles" help:"Claim that holds the roles; scope makes the scopes of tokens roles. Default: roles."`
 	CAFile           string `name:"ca-file" env:"CA_FILE" type:"path" placeholder:"FILE" help:"Authorities (PEM) that the authorization server's certificate must be from. Default: those of the system."`
 	IntrospectionURL string `name:"introspection-url" env:"INTROSPECTION_URL" placeholder:"URL" help:"Where the authorization server is asked about access tokens, in place of reading them."`
 	ClientID         string `name:"client-id" env:"CLIENT_ID" help:"Client by which this server asks about access tokens."`
@@ -86,7 +86,7 @@ func (o *Options) users() (authenticator, error) {
 	if o.Auth == "tls" {
 		return &certificates{users}, nil
 	}
-	return &basic{users: users}, nil
+	return newBasic(users), nil
 }
 
 func (o *OIDCOptions) bearer() (authenticator, error) {
@@ -118,5 +118,5 @@ func trusting(caFile, prefix string) (*http.Client, error) {
 	transport := http.DefaultTransport.(*http.Transport).Clone() //nolint:forcetypeassert // it is one
 	transport.TLSClientConfig, transport.MaxIdleConnsPerHost = config, 32
 	return &http.Client{Transport: transport, Timeout: callTime,
-		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}, nil
+		CheckRedirect: peer.NoRedirect}, nil
 }

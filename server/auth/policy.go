@@ -70,16 +70,26 @@ func ReadPolicy(path string) (*Policy, error) {
 	return policy, nil
 }
 
-func (p *Policy) everywhere(roles []string) bool {
-	return slices.ContainsFunc(roles, func(role string) bool { return p.Roles[role].Everywhere })
+// allows reports whether one of some roles allows an action, and whether one of those that do is everywhere: a role that sees all projects for
+// one thing gives no more weight to the others.
+func (p *Policy) allows(roles []string, action string) (allowed, everywhere bool) {
+	for _, name := range roles {
+		if role := p.Roles[name]; role.allows(action) {
+			allowed, everywhere = true, everywhere || role.Everywhere
+		}
+	}
+	return allowed, everywhere
 }
 
-func (p *Policy) allows(roles []string, action string) bool {
+func (r *Role) allows(action string) bool {
 	resource, verb, _ := strings.Cut(action, ":")
-	return slices.ContainsFunc(roles, func(role string) bool {
-		return slices.ContainsFunc(p.Roles[role].Allow, func(allowed string) bool {
-			r, v, _ := strings.Cut(allowed, ":")
-			return (r == "*" || r == resource) && (v == "*" || v == verb)
-		})
+	return slices.ContainsFunc(r.Allow, func(allowed string) bool {
+		r, v, _ := strings.Cut(allowed, ":")
+		return (r == "*" || r == resource) && (v == "*" || v == verb)
 	})
+}
+
+// everywhere reports whether one of some roles is for all projects.
+func (p *Policy) everywhere(roles []string) bool {
+	return slices.ContainsFunc(roles, func(role string) bool { return p.Roles[role].Everywhere })
 }

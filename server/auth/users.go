@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"net/http"
 	"os"
+	"runtime"
 	"strings"
 	"sync"
 	"time"
@@ -25,6 +26,7 @@ type users struct {
 	mu     sync.Mutex
 	read   os.FileInfo
 	byName map[string]user
+	nobody []byte // hash of a password that nobody has
 }
 
 type user struct {
@@ -38,7 +40,8 @@ func openUsers(path string) (*users, error) {
 	return u, err
 }
 
-// find returns a user. While the file cannot be read, nobody is one.
+// find returns a user, or one with a password that nobody has: who does not exist takes as long to be refused as one with another password.
+// While the file cannot be read, nobody is a user.
 func (u *users) find(name string) (user, bool, error) {
 	u.mu.Lock()
 	defer u.mu.Unlock()
@@ -54,10 +57,27 @@ func (u *users) find(name string) (user, bool, error) {
 		if u.byName, err = readUsers(content); err != nil {
 			return user{}, false, fmt.Errorf("%s: %w", u.path, err)
 		}
+		if u.nobody, err = bcrypt.GenerateFromPassword([]byte(rand.Text()), highest(u.byName)); err != nil {
+			return user{}, false, err
+		}
 		u.read = info
 	}
 	found, ok := u.byName[name]
+	if !ok {
+		found.hash = u.nobody
+	}
 	return found, ok, nil
+}
+
+// highest is the cost of the hash that takes longest to check.
+func highest(users map[string]user) int {
+	cost := bcrypt.MinCost
+	for _, of := range users {
+		if own, err := bcrypt.Cost(of.hash); err == nil {
+			cost = max(cost, own)
+		}
+	}
+	return cost
 }
 
 func readUsers(content []byte) (map[string]user, error) {
@@ -80,7 +100,7 @@ func readUsers(content []byte) (map[string]user, error) {
 		}
 		found[fields[0]] = user{
 			hash:   []byte(fields[1]),
-			caller: access.Caller{User: fields[0], Project: fields[2], Roles: strings.Split(fields[3], ",")},
+			caller: access.Caller{User: fields[0], Project: fields[2], Roles: strings.FieldsFunc(fields[3], func(c rune) bool { return c == ',' || c == ' ' })},
 		}
 	}
 	return found, scanner.Err()
@@ -97,20 +117,16 @@ func Hash(password string) (string, error) {
 
 // basic knows users by their passwords (RFC 7617).
 type basic struct {
-	users *users
-	cache cache
+	users    *users
+	cache    cache
+	checking chan struct{} // bounds the passwords that are checked at once: each takes a processor for a while
+}
+
+func newBasic(users *users) *basic {
+	return &basic{users: users, checking: make(chan struct{}, max(1, runtime.GOMAXPROCS(0)/2))}
 }
 
 func (*basic) challenge() string { return `Basic realm="vnfm", charset="UTF-8"` }
-
-// nobody is the hash of a password that nobody has: one who does not exist takes as long to be refused as one with another password.
-var nobody = sync.OnceValue(func() []byte {
-	hash, err := bcrypt.GenerateFromPassword([]byte(rand.Text()), bcrypt.DefaultCost)
-	if err != nil {
-		panic(err) // its length and cost are right
-	}
-	return hash
-})
 
 func (b *basic) authenticate(request *http.Request) (*access.Caller, error) {
 	name, password, ok := request.BasicAuth()
@@ -121,16 +137,19 @@ func (b *basic) authenticate(request *http.Request) (*access.Caller, error) {
 	if err != nil {
 		return nil, &Unavailable{"the file of users", err}
 	}
-	if !known {
-		found.hash = nobody()
-	}
-	// The hash is part of what is remembered: a new password ends the old one at once.
-	return b.cache.find(string(found.hash)+"\x00"+name+"\x00"+password, func() (*access.Caller, time.Time, error) {
+	// That the password is right is remembered, and not what the user may do. The hash is part of it: a new password ends the old one at once.
+	_, err = b.cache.find(string(found.hash)+"\x00"+name+"\x00"+password, func() (*access.Caller, time.Time, error) {
+		b.checking <- struct{}{}
+		defer func() { <-b.checking }()
 		if err := bcrypt.CompareHashAndPassword(found.hash, []byte(password)); err != nil || !known {
 			return nil, time.Time{}, &Refused{"the user or the password is wrong"}
 		}
 		return &found.caller, time.Time{}, nil
 	})
+	if err != nil {
+		return nil, err
+	}
+	return &found.caller, nil
 }
 
 // certificates knows users by the common names of their certificates, which the connection has checked.

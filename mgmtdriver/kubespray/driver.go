@@ -181,16 +181,38 @@ func (d *Driver) Check(ctx context.Context, call *mgmtdriver.Call) error {
 	}
 	switch call.Hook {
 	case mgmtdriver.InstantiateStart, mgmtdriver.InstantiateEnd:
-		return cmp.Or(checkFiles(ctx, call, p), checkName(ctx, call, p))
+		return cmp.Or(checkNames(call, p), checkFiles(ctx, call, p), checkName(ctx, call, p))
 	case mgmtdriver.ScaleStart, mgmtdriver.ScaleEnd, mgmtdriver.ScaleToLevelStart, mgmtdriver.ScaleToLevelEnd:
-		return cmp.Or(kube.CheckScale(call, p.worker.aspectID), checkFiles(ctx, call, p))
+		return cmp.Or(kube.CheckScale(call, p.worker.aspectID), checkNames(call, p), checkFiles(ctx, call, p))
 	case mgmtdriver.HealStart, mgmtdriver.HealEnd:
-		return cmp.Or(checkHeal(call, p), checkFiles(ctx, call, p))
+		return cmp.Or(checkHeal(call, p), checkNames(call, p), checkFiles(ctx, call, p))
 	case mgmtdriver.ChangeFlavourStart, mgmtdriver.ChangeFlavourEnd:
 		return &mgmtdriver.Invalid{Attribute: "/newFlavourId", Detail: "the flavour of a Kubernetes cluster cannot be changed"}
 	default:
 		return nil
 	}
+}
+
+// checkNames refuses aspects and ports that the package does not have.
+func checkNames(call *mgmtdriver.Call, p *params) error {
+	for _, g := range []struct {
+		name string
+		*group
+	}{{"master_node", &p.master.group}, {"worker_node", &p.worker}} {
+		at := pointer + "/" + g.name
+		if g.aspectID != "" {
+			if err := call.CheckAspect(at+"/aspect_id", g.aspectID); err != nil {
+				return err
+			}
+		}
+		if err := cmp.Or(call.CheckPort(at+"/ssh_cp_name", g.sshCpName), call.CheckPort(at+"/nic_cp_name", g.nicCpName)); err != nil {
+			return err
+		}
+	}
+	if p.balancer == nil {
+		return nil
+	}
+	return call.CheckPort(pointer+"/external_lb_param/ssh_cp_name", p.balancer.sshCpName)
 }
 
 // checkFiles refuses a script that the package does not have.

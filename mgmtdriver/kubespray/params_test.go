@@ -62,6 +62,9 @@ func TestRequestsThatAreRefused(t *testing.T) {
 		{"a script that the package does not have", set("external_lb_param", "script_path", "Scripts/other.sh"), at + "/external_lb_param/script_path"},
 		{"a load balancer without a user", set("external_lb_param", "ssh_username", nil), at + "/external_lb_param/ssh_username"},
 		{"a proxy of two lines", set("proxy", "http_proxy", "http://a\nb"), at + "/proxy/http_proxy"},
+		{"an aspect that the package does not have", set("worker_node", "aspect_id", "workers"), at + "/worker_node/aspect_id"},
+		{"a port that the package does not have", set("master_node", "nic_cp_name", "masterNode_CP9"), at + "/master_node/nic_cp_name"},
+		{"a load balancer at a port that the package does not have", set("external_lb_param", "ssh_cp_name", "externalLB_instance"), at + "/external_lb_param/ssh_cp_name"},
 		{"a VIM that is there", set("", "vim_name", "taken"), at + "/vim_name"},
 	} {
 		t.Run(row.name, func(t *testing.T) {
@@ -69,7 +72,10 @@ func TestRequestsThatAreRefused(t *testing.T) {
 			b := newBed(t, setting{masters: 1, workers: 1, change: row.change})
 			b.vims.names = []string{"taken"}
 			b.begin("INSTANTIATE", "{}")
-			expectInvalid(t, b.driver.Check(t.Context(), b.asked(mgmtdriver.InstantiateEnd)), row.attribute)
+			call := b.asked(mgmtdriver.InstantiateEnd)
+			call.Vdus = []mgmtdriver.Vdu{{ID: "masterNode", AspectID: "master_instance"}, {ID: "workerNode", AspectID: "worker_instance"}}
+			call.PortNames = []string{"masterNode_CP1", "workerNode_CP2", "externalLB_CP1"}
+			expectInvalid(t, b.driver.Check(t.Context(), call), row.attribute)
 		})
 	}
 }

@@ -8,6 +8,8 @@ import (
 	"fmt"
 	"log/slog"
 	"net"
+	"net/netip"
+	"net/url"
 	"os"
 	"slices"
 	"strings"
@@ -43,6 +45,7 @@ type serveFlags struct {
 	Workers         int                `default:"200" env:"VNFM_WORKERS" help:"Operations that this process carries out at once. Default: 200."`
 	MaxPackageBytes int64              `default:"17179869184" env:"VNFM_MAX_PACKAGE_BYTES" help:"Largest VNF package, in bytes. Default: 17179869184 (16 GiB)."`
 	PageSize        int                `default:"100" env:"VNFM_PAGE_SIZE" help:"Elements of a list in one answer. Default: 100."`
+	RateLimit       float64            `default:"500" env:"VNFM_RATE_LIMIT" help:"Requests per second of one client, on average: of an address, and with --auth of an account; 0 = as many as it likes. Default: 500."`
 	VimTimeout      time.Duration      `default:"30s" env:"VNFM_VIM_TIMEOUT" help:"Time in which a VIM has to answer one call. Default: 30s."`
 	VimPatience     time.Duration      `default:"5m" env:"VNFM_VIM_PATIENCE" help:"Time that a VIM, or the NFVO, may be out of reach before an operation fails. Default: 5m."`
 	MgmtDriver      map[string]string  `name:"mgmt-driver" env:"VNFM_MGMT_DRIVERS" mapsep:"," placeholder:"NAME=PROGRAM" help:"Management driver of that name as a program of its own, see docs/management-drivers.md; may be repeated, or given as a list with commas."`
@@ -120,6 +123,10 @@ func (f *serveFlags) settings() (s settings, err error) {
 	}
 	if err := f.checkListen(); err != nil {
 		return s, err
+	}
+	if local, err := isLoopback("--listen", f.Listen); err == nil && !local {
+		// Clients are elsewhere, so what they name is not on this machine.
+		f.Peers.Deny = append(f.Peers.Deny, netip.MustParsePrefix("127.0.0.0/8"), netip.MustParsePrefix("::1/128"))
 	}
 	if s.grants, err = f.Grant.Source(); err != nil {
 		return s, err
@@ -216,6 +223,7 @@ func (f *serveFlags) serve(ctx context.Context, logger *slog.Logger, ready func(
 		Instances: manager, Operations: manager, Vims: vims, Packages: packages, Subscriptions: subscriptions,
 		Gate: with.gate, TLS: with.tls, Audit: db,
 		Ready: db.Ready, Away: store.Away, Telemetry: measured, Logger: logger, PageSize: f.PageSize,
+		RateLimit: f.RateLimit, BehindProxy: f.BehindProxy, Hosts: f.hosts(),
 	})
 	if err != nil {
 		return err
@@ -246,6 +254,18 @@ func together(ctx context.Context, workers *store.Workers, parts ...func(context
 	stopping, cancel := context.WithTimeout(context.WithoutCancel(ctx), stopTime)
 	defer cancel()
 	return errors.Join(err, workers.Stop(stopping))
+}
+
+// hosts are the names by which clients may call the server while it does not ask who they are; nil: any.
+func (f *serveFlags) hosts() []string {
+	if f.On() {
+		return nil
+	}
+	names := []string{"localhost"}
+	if root, err := url.Parse(f.APIRoot); err == nil && root.Hostname() != "" {
+		names = append(names, root.Hostname())
+	}
+	return names
 }
 
 // checkListen refuses an address that others than this machine reach unless clients have to prove who they are, and what they say is secret.

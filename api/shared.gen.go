@@ -140,6 +140,9 @@ type RangeNotSatisfiable = ProblemDetails
 // ServiceUnavailable Why a request was not carried out (SOL013 6.3, RFC 7807).
 type ServiceUnavailable = ProblemDetails
 
+// TooManyRequests Why a request was not carried out (SOL013 6.3, RFC 7807).
+type TooManyRequests = ProblemDetails
+
 // URITooLong Why a request was not carried out (SOL013 6.3, RFC 7807).
 type URITooLong = ProblemDetails
 

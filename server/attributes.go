@@ -123,8 +123,12 @@ func (c collection) condition(expression filter.Expression) (filter.Condition, e
 	return condition, nil
 }
 
-// maxComparisons bounds what one request may ask of the database.
-const maxComparisons = 500
+// maxComparisons and maxExpressions bound what one request may ask of the database: it looks at every element of the list for each
+// expression that no index serves.
+const (
+	maxComparisons = 500
+	maxExpressions = 50
+)
 
 // conditions reads the filters of a query; all of them must hold.
 func (c collection) conditions(filters []string) ([]filter.Condition, error) {
@@ -143,7 +147,9 @@ func (c collection) conditions(filters []string) ([]filter.Condition, error) {
 			if comparisons += len(condition.Values); comparisons > maxComparisons {
 				return nil, badRequest(fmt.Sprintf("query parameter filter: more than %d values", maxComparisons))
 			}
-			conditions = append(conditions, condition)
+			if conditions = append(conditions, condition); len(conditions) > maxExpressions {
+				return nil, badRequest(fmt.Sprintf("query parameter filter: more than %d expressions", maxExpressions))
+			}
 		}
 	}
 	return conditions, nil

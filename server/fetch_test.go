@@ -146,7 +146,22 @@ func TestPackageFromAnAddress(t *testing.T) {
 			w.WriteHeader(http.StatusOK)
 			_ = http.NewResponseController(w).Flush()
 			<-r.Context().Done()
-		}, "nothing came for a while", 6, nil},
+		}, "nothing, or next to nothing, came for a while", 6, nil},
+		{"server that sends next to nothing", tagged(`"a"`, func(o *origin, _ int, w http.ResponseWriter, r *http.Request) {
+			var from int
+			if _, err := fmt.Sscanf(r.Header.Get("Range"), "bytes=%d-", &from); err == nil {
+				w.Header().Set("Content-Range", fmt.Sprintf("bytes %d-%d/%d", from, len(o.content)-1, len(o.content)))
+				w.WriteHeader(http.StatusPartialContent)
+			}
+			for ; r.Context().Err() == nil; from++ {
+				_, _ = w.Write(o.content[from : from+1])
+				_ = http.NewResponseController(w).Flush()
+				select {
+				case <-r.Context().Done():
+				case <-time.After(20 * time.Millisecond):
+				}
+			}
+		}), "nothing, or next to nothing, came for a while", 6, nil},
 		{"nothing there", status(http.StatusNotFound), "it answers 404 Not Found", 1, nil},
 		{"login that is refused", status(http.StatusUnauthorized), "it answers 401 Unauthorized", 1, nil},
 		{"more than is allowed", func(_ *origin, _ int, w http.ResponseWriter, _ *http.Request) {

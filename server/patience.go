@@ -21,7 +21,7 @@ func (s *Server) patient(next echo.HandlerFunc) echo.HandlerFunc {
 		line.mayWrite()
 		response.Writer = &patientWriter{response.Writer, line}
 		if request.Body != nil && request.Body != http.NoBody {
-			request.Body = &patientReader{request.Body, line}
+			request.Body = &patientReader{ReadCloser: request.Body, line: line}
 		}
 		return next(c)
 	}
@@ -35,6 +35,9 @@ func (s *Server) prompt(next echo.HandlerFunc) echo.HandlerFunc {
 			return next(c)
 		}
 		request := c.Request()
+		if body, ok := request.Body.(*patientReader); ok {
+			body.end = time.Now().Add(s.config.Deadline)
+		}
 		ctx, cancel := context.WithTimeout(request.Context(), s.config.Deadline)
 		defer cancel()
 		c.SetRequest(request.WithContext(ctx))
@@ -51,20 +54,35 @@ type line struct {
 
 func (l *line) mayWrite() { _ = l.control.SetWriteDeadline(time.Now().Add(l.patience)) }
 
-func (l *line) mayRead() { _ = l.control.SetReadDeadline(time.Now().Add(l.patience)) }
+func (l *line) mayReadUntil(end time.Time) { _ = l.control.SetReadDeadline(end) }
 
 // hasRead ends the time for reading: from then on a deadline would only end the request.
 func (l *line) hasRead() { _ = l.control.SetReadDeadline(time.Time{}) }
 
+// leastBytes is what has to come of a body within the time that the server has patience. A client that sends less is no better than one
+// that sends nothing.
+const leastBytes = 64 << 10
+
 type patientReader struct {
 	io.ReadCloser
 	line *line
+	end  time.Time // at which all of it must be there; zero: none
+	due  time.Time // at which the next leastBytes must be there; zero: from the next reading on
+	came int       // of those
 }
 
 // Read says of every error but the body's end and its size that the client has not sent what it has announced.
 func (r *patientReader) Read(p []byte) (int, error) {
-	r.line.mayRead()
+	if now := time.Now(); r.came >= leastBytes || now.After(r.due) { // also when it was us who took that long
+		r.due, r.came = now.Add(r.line.patience), 0
+	}
+	due := r.due
+	if !r.end.IsZero() && r.end.Before(due) {
+		due = r.end
+	}
+	r.line.mayReadUntil(due)
 	n, err := r.ReadCloser.Read(p)
+	r.came += n
 	var tooLarge *http.MaxBytesError
 	switch {
 	case err == nil, errors.As(err, &tooLarge):

@@ -32,6 +32,10 @@ func (s *Server) writeProblem(err error, c echo.Context) {
 		return
 	}
 	status, detail := s.describe(err, c)
+	var later *busy
+	if errors.As(err, &later) {
+		status, detail = later.status, later.detail
+	}
 	var sent any
 	if json.Unmarshal(body(c), &sent) == nil { // else nothing was read
 		detail = lcm.Redact(detail, sent)
@@ -42,10 +46,12 @@ func (s *Server) writeProblem(err error, c echo.Context) {
 	}
 	header := c.Response().Header()
 	header.Set(echo.HeaderContentType, mediaProblem)
-	switch status {
-	case http.StatusUnauthorized:
+	switch {
+	case later != nil:
+		header.Set(echo.HeaderRetryAfter, later.retryAfter())
+	case status == http.StatusUnauthorized:
 		header.Set(echo.HeaderWWWAuthenticate, s.config.Gate.Challenge())
-	case http.StatusServiceUnavailable:
+	case status == http.StatusServiceUnavailable:
 		header.Set(echo.HeaderRetryAfter, "10")
 	}
 	c.Response().WriteHeader(status)

@@ -70,6 +70,9 @@ type Config struct {
 	Ready         func(ctx context.Context) error // why the server cannot work now; nil: it can
 	Away          func(err error) bool            // whether an error says that the database is away for a while; default: none does
 	PageSize      int                             // elements of a list in one answer; default 100
+	RateLimit     float64                         // requests a second of one client; 0 = as many as it likes
+	BehindProxy   bool                            // all clients have the address of a proxy
+	Hosts         []string                        // names by which clients may call it, besides addresses; nil: any
 	Patience      time.Duration                   // with a client that sends or takes nothing; default 1 minute
 	Deadline      time.Duration                   // of a request that moves no package content; default 1 minute
 	Telemetry     *telemetry.Telemetry            // default: one of its own, without traces
@@ -81,6 +84,8 @@ type Server struct {
 	config    Config
 	echo      *echo.Echo
 	validator *validator
+	pace      *pace
+	places    *concurrency
 
 	instances, operations, packages     collection
 	lcmSubscriptions, pkgmSubscriptions collection
@@ -120,6 +125,7 @@ func New(config Config) (*Server, error) {
 		config.Telemetry = telemetry.New("unknown")
 	}
 	s := &Server{config: config, echo: echo.New(), validator: validator}
+	s.pace, s.places = newPace(config.RateLimit), newConcurrency(config.Patience)
 	s.instances = validator.collectionOf("/vnflcm/v1/vnf_instances",
 		[]string{"vnfConfigurableProperties", "vimConnectionInfo", "instantiatedVnfInfo", "metadata", "extensions"})
 	s.operations = validator.collectionOf("/vnflcm/v1/vnf_lcm_op_occs",
@@ -132,7 +138,8 @@ func New(config Config) (*Server, error) {
 	s.echo.HideBanner, s.echo.HidePort = true, true
 	s.echo.HTTPErrorHandler = s.writeProblem
 	s.echo.Pre(tidy)
-	s.echo.Use(s.observe, s.recoverPanics, s.patient, s.prompt, s.checkVersion, limitURI, s.authenticate, s.audit, s.authorize, s.negotiate, s.validate)
+	s.echo.Use(s.observe, s.recoverPanics, s.named, s.pacedByAddress, s.patient, s.prompt, s.checkVersion, limitURI, s.authenticate, s.paced, s.placed,
+		s.audit, s.authorize, s.negotiate, s.validate)
 	for _, route := range s.routes() {
 		s.echo.Add(route.method, route.path, route.handler)
 		if route.method == http.MethodGet {
@@ -167,6 +174,7 @@ func (s *Server) Serve(ctx context.Context, listener net.Listener) error {
 		IdleTimeout:       idleTimeout,
 		MaxHeaderBytes:    maxHeaderBytes,
 		TLSConfig:         s.config.TLS,
+		ConnState:         newConnections().changed,
 		ErrorLog:          slog.NewLogLogger(s.config.Logger.Handler(), slog.LevelDebug),
 	}
 	group, serving := errgroup.WithContext(ctx)

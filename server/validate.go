@@ -120,9 +120,11 @@ func readBody(c echo.Context, expected *openapi3.RequestBodyRef, options *openap
 	if err != nil {
 		return err
 	}
-	if err := checkJSON(read); err != nil {
+	values, err := checkJSON(read)
+	if err != nil {
 		return badRequest("the body is not JSON: " + err.Error())
 	}
+	options.MultiError = values <= maxListedValues
 	request.Body = io.NopCloser(bytes.NewReader(read))
 	// kin-openapi decodes by the media type, and knows merge patches by another name.
 	request.Header.Set(echo.HeaderContentType, mediaType)
@@ -131,25 +133,35 @@ func readBody(c echo.Context, expected *openapi3.RequestBodyRef, options *openap
 	return nil
 }
 
-const maxJSONDepth = 64
+const (
+	maxJSONDepth  = 64
+	maxJSONValues = 100_000 // each takes a hundred times the memory that it takes on the wire
+	// maxListedValues is up to which number of values all mistakes are looked for, and not only the first: each takes kilobytes.
+	maxListedValues = 2000
+)
 
-// checkJSON accepts exactly one JSON value without duplicate names, of which different readers take different ones.
-func checkJSON(content []byte) error {
+// checkJSON accepts exactly one JSON value without duplicate names, of which different readers take different ones. It returns of how many
+// values it consists.
+func checkJSON(content []byte) (values int, err error) {
 	decoder := json.NewDecoder(bytes.NewReader(content))
 	decoder.UseNumber()
-	if err := checkValue(decoder, maxJSONDepth); err != nil {
+	if err := checkValue(decoder, maxJSONDepth, &values); err != nil {
 		if errors.Is(err, io.EOF) {
-			return io.ErrUnexpectedEOF
+			return 0, io.ErrUnexpectedEOF
 		}
-		return err
+		return 0, err
 	}
 	if _, err := decoder.Token(); !errors.Is(err, io.EOF) {
-		return fmt.Errorf("something follows the value at byte %d", decoder.InputOffset())
+		return 0, fmt.Errorf("something follows the value at byte %d", decoder.InputOffset())
 	}
-	return nil
+	return values, nil
 }
 
-func checkValue(decoder *json.Decoder, depth int) error {
+// checkValue counts what it reads in values.
+func checkValue(decoder *json.Decoder, depth int, values *int) error {
+	if *values++; *values > maxJSONValues {
+		return fmt.Errorf("it has more than %d values", maxJSONValues)
+	}
 	token, err := decoder.Token()
 	if err != nil {
 		return err
@@ -177,7 +189,7 @@ func checkValue(decoder *json.Decoder, depth int) error {
 			}
 			names[name] = true
 		}
-		if err := checkValue(decoder, depth-1); err != nil {
+		if err := checkValue(decoder, depth-1, values); err != nil {
 			return err
 		}
 	}

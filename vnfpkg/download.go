@@ -27,7 +27,7 @@ type Downloads struct {
 
 const (
 	answerTime     = 30 * time.Second // for the beginning of an answer
-	maxConnections = 6                // that bring nothing new, one after the other
+	maxConnections = 6                // that break and bring next to nothing, one after the other
 	maxRedirects   = 5
 )
 
@@ -48,7 +48,10 @@ type DownloadError struct {
 // Error implements error.
 func (e *DownloadError) Error() string { return e.Detail }
 
-var errSilent = errors.New("nothing came for a while")
+// leastBytes is what has to come within the time that there is patience with a server.
+const leastBytes = 64 << 10
+
+var errSilent = errors.New("nothing, or next to nothing, came for a while")
 
 // download reads content from a server. A connection that is cut is made again and goes on where it was, provided that the server says
 // that the content is still the same.
@@ -61,12 +64,15 @@ type download struct {
 	limit   int64
 
 	body      io.ReadCloser // of the answer; nil: none
+	due       time.Time     // at which the next leastBytes must be there; zero: from the next reading on
+	came      int           // of those
 	cut       context.CancelCauseFunc
 	offset    int64  // of the next byte that is to be handed on
 	skip      int64  // bytes of the answer before that
 	total     int64  // bytes of all content; negative: not known
 	validator string // of the content; "" = none
-	tried     int    // connections since the last byte
+	tried     int    // connections that broke since there was news
+	news      int    // bytes since then
 }
 
 // newDownload returns a reader of the content at an address, of which more than limit bytes are refused. It must be closed. Its errors are
@@ -100,7 +106,9 @@ func (d *download) Read(p []byte) (int, error) {
 		n, err := d.readOnce(p)
 		switch {
 		case n > 0:
-			d.tried = 0
+			if d.news += n; d.news >= leastBytes {
+				d.tried, d.news = 0, 0
+			}
 			return n, nil
 		case err == nil:
 			continue
@@ -120,10 +128,14 @@ func (d *download) readOnce(p []byte) (int, error) {
 			return 0, err
 		}
 	}
-	// A server that sends nothing holds a connection to the database.
-	impatience := time.AfterFunc(d.how.Patience, func() { d.cut(errSilent) })
+	// A server that sends nothing, or next to nothing, holds a connection to the database.
+	if now := time.Now(); d.came >= leastBytes || now.After(d.due) { // also when it was us who took that long
+		d.due, d.came = now.Add(d.how.Patience), 0
+	}
+	impatience := time.AfterFunc(time.Until(d.due), func() { d.cut(errSilent) })
 	n, err := d.body.Read(p)
 	impatience.Stop()
+	d.came += n
 	if skipped := min(d.skip, int64(n)); skipped > 0 {
 		n = copy(p, p[skipped:n])
 		d.skip -= skipped
@@ -178,7 +190,7 @@ func (d *download) connect() error {
 	response, err := d.follow(ctx)
 	if err == nil {
 		if err = d.accept(response); err == nil {
-			d.body, d.cut = response.Body, cut
+			d.body, d.cut, d.due = response.Body, cut, time.Time{}
 			return nil
 		}
 		response.Body.Close()

@@ -26,6 +26,29 @@ func TestSyntaxErrorsHaveTheirLine(t *testing.T) {
 	}
 }
 
+// A few lines of YAML that stand for billions, or for no end of them.
+func TestYAMLThatGrowsIsRefused(t *testing.T) {
+	t.Parallel()
+	var aliases, merges strings.Builder
+	aliases.WriteString("a0: &a0 [x, x]\n")
+	merges.WriteString("a0: &a0 {x: 1}\n")
+	for i := 1; i < 60; i++ {
+		fmt.Fprintf(&aliases, "a%d: &a%d [*a%d, *a%d]\n", i, i, i-1, i-1)
+		fmt.Fprintf(&merges, "a%d: &a%d {y: *a%d, z: *a%d, <<: [*a%d, *a%d]}\n", i, i, i-1, i-1, i-1, i-1)
+	}
+	for name, row := range map[string]struct{ content, want string }{
+		"aliases of aliases":          {aliases.String(), "too large, aliases counted"},
+		"merged aliases":              {merges.String(), "too large, aliases counted"},
+		"an anchor that holds itself": {"a: &a [*a]\n", "contains itself"},
+		"brackets":                    {"a: " + strings.Repeat("[", 5000) + strings.Repeat("]", 5000) + "\n", "nested deeper"},
+	} {
+		_, err := open(t, archive(t, fstest.MapFS{"a.yaml": {Data: []byte(row.content)}})).Describe(t.Context())
+		if err == nil || !strings.Contains(err.Error(), row.want) {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+}
+
 // The work for a hostile VNFD stays in proportion to its size: types that inherit much do not multiply it.
 func TestDescribeOfManyTypesTakesLittleMemory(t *testing.T) {
 	var vnfd strings.Builder

@@ -14,7 +14,7 @@ import (
 // Policy says which addresses this server calls when a client names them: callbacks of subscriptions, servers that have packages. It is
 // asked at the moment of the connection, so that a name which comes to mean another address does not get around it.
 type Policy struct {
-	Deny  []netip.Prefix `env:"DENY" placeholder:"PREFIX" help:"Networks that callbacks and package downloads must not lead to, besides link-local, multicast and cloud metadata addresses. Default: none."`
+	Deny  []netip.Prefix `env:"DENY" placeholder:"PREFIX" help:"Networks that callbacks and package downloads must not lead to, besides link-local, multicast and cloud metadata addresses, and this machine unless the server listens on it alone. Default: none."`
 	Allow []netip.Prefix `env:"ALLOW" placeholder:"PREFIX" help:"Networks that callbacks and package downloads may lead to although they are denied. Default: none."`
 }
 
@@ -33,6 +33,7 @@ var unreachable = []netip.Prefix{
 	netip.MustParsePrefix("ff00::/8"),
 	netip.MustParsePrefix("fd00:ec2::254/128"),
 	netip.MustParsePrefix("fd20:ce::254/128"),
+	netip.MustParsePrefix("64:ff9b:1::/48"), // NAT64 of a network's own, RFC 8215: what it leads to cannot be known
 }
 
 // DeniedError says that the policy forbids to call an address.
@@ -68,18 +69,21 @@ func meant(address netip.Addr) []netip.Addr {
 	return all
 }
 
+// Control is a [net.Dialer.Control] that obeys the policy. It sees the address that a name has come to mean.
+func (p Policy) Control(_, address string, _ syscall.RawConn) error {
+	target, err := netip.ParseAddrPort(address)
+	if err != nil {
+		return err
+	}
+	return p.check(target.Addr())
+}
+
 const idlePerHost = 16
 
 // Client returns an HTTP client that obeys the policy, gives a peer so long for each answer's beginning, and follows no redirects: they
 // are answers. Proxies are not used, since the policy could not see where they lead.
 func (p Policy) Client(security *tls.Config, timeout time.Duration) *http.Client {
-	dialer := &net.Dialer{Timeout: timeout, Control: func(_, address string, _ syscall.RawConn) error {
-		target, err := netip.ParseAddrPort(address)
-		if err != nil {
-			return err
-		}
-		return p.check(target.Addr())
-	}}
+	dialer := &net.Dialer{Timeout: timeout, Control: p.Control}
 	return &http.Client{
 		Transport: &http.Transport{
 			DialContext: dialer.DialContext, TLSClientConfig: security, TLSHandshakeTimeout: timeout, ResponseHeaderTimeout: timeout,

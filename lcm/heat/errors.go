@@ -49,6 +49,10 @@ func callError(service string, err error) error {
 	if errors.Is(err, context.Canceled) {
 		return err
 	}
+	var denied *peer.DeniedError
+	if errors.As(err, &denied) {
+		return &lcm.Rejected{Peer: service, Status: http.StatusForbidden, Detail: denied.Error()}
+	}
 	// What net/http says of a connection holds the address and the reason, and no secret.
 	var connection *url.Error
 	if errors.As(err, &connection) {

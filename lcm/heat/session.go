@@ -5,6 +5,9 @@ import (
 	"crypto/sha256"
 	"crypto/tls"
 	"encoding/json"
+	"fmt"
+	"io"
+	"net"
 	"net/http"
 	"slices"
 	"sync"
@@ -14,6 +17,7 @@ import (
 	"github.com/gophercloud/gophercloud/v2/openstack"
 	"github.com/gophercloud/gophercloud/v2/openstack/identity/v3/tokens"
 
+	"vnfm/api/peer"
 	"vnfm/lcm"
 )
 
@@ -122,13 +126,14 @@ func (s *sessions) login(ctx context.Context, access lcm.VimAccess) (_ *gophercl
 	provider.UserAgent.Prepend("vnfm")
 	provider.HTTPClient = http.Client{
 		// Without a limit of its own: an upload takes as long as it takes. Every other call is bounded by its context.
-		Transport: &http.Transport{
+		Transport: bounded{&http.Transport{
 			Proxy:               http.ProxyFromEnvironment,
+			DialContext:         (&net.Dialer{Timeout: s.timeout, Control: peer.Policy{}.Control}).DialContext,
 			TLSClientConfig:     &tls.Config{MinVersion: tls.VersionTLS12, InsecureSkipVerify: access.SkipVerify}, //nolint:gosec // the operator's cert_verify
 			TLSHandshakeTimeout: s.timeout,
 			MaxIdleConnsPerHost: 32,
 			IdleConnTimeout:     time.Minute,
-		},
+		}},
 		// A redirected DELETE would become a GET; every address that is used is the final one.
 		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
 	}
@@ -144,6 +149,37 @@ func (s *sessions) login(ctx context.Context, access lcm.VimAccess) (_ *gophercl
 		return nil, loginError(access, err)
 	}
 	return provider, nil
+}
+
+// maxAnswerBytes bounds what a VIM may answer: the resources of some ten thousand VNFCs are less.
+const maxAnswerBytes = 64 << 20
+
+var errTooLong = fmt.Errorf("the answer has more than %d bytes", maxAnswerBytes)
+
+// bounded is a transport whose answers come to an end. Whoever registers a VIM chooses who answers.
+type bounded struct{ http.RoundTripper }
+
+// RoundTrip implements [http.RoundTripper].
+func (b bounded) RoundTrip(request *http.Request) (*http.Response, error) {
+	response, err := b.RoundTripper.RoundTrip(request)
+	if err == nil {
+		response.Body = &boundedBody{response.Body, maxAnswerBytes}
+	}
+	return response, err
+}
+
+type boundedBody struct {
+	io.ReadCloser
+	left int64
+}
+
+// Read implements [io.Reader].
+func (b *boundedBody) Read(p []byte) (int, error) {
+	n, err := b.ReadCloser.Read(p)
+	if b.left -= int64(n); b.left < 0 {
+		return 0, errTooLong
+	}
+	return n, err
 }
 
 // regions logs in and lists the regions, or, where only administrators may do that, those of the catalog.

@@ -209,3 +209,29 @@ func TestCertificatesAreChecked(t *testing.T) {
 		t.Errorf("unchecked: %v", err)
 	}
 }
+
+// Whoever registers a VIM says where the server is to call.
+func TestVimsThatAreNone(t *testing.T) {
+	t.Parallel()
+	endless := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		w.WriteHeader(http.StatusCreated)
+		_, err := io.WriteString(w, `{"token": "`)
+		for filling := []byte(strings.Repeat("a", 1<<20)); err == nil; {
+			_, err = w.Write(filling)
+		}
+	}))
+	t.Cleanup(endless.Close)
+	for name, row := range map[string]struct{ url, want string }{
+		"metadata service":      {"http://169.254.169.254/v3", "not one that this server calls"},
+		"link-local":            {"http://[fe80::1]/v3", "not one that this server calls"},
+		"answer without an end": {endless.URL + "/v3", "more than"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			access := lcm.VimAccess{AuthURL: row.url, Username: "u", Password: "geheim", Project: "p", ProjectDomain: "Default", UserDomain: "Default"}
+			if _, err := New(Config{}).Regions(t.Context(), access); err == nil || !strings.Contains(err.Error(), row.want) {
+				t.Errorf("%v, want %q", err, row.want)
+			}
+		})
+	}
+}

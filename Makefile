@@ -2,6 +2,8 @@
 SHELL := /bin/bash
 GOLANGCI_LINT_VERSION := v2.15.0
 GOLANGCI_LINT := $(shell go env GOPATH)/bin/golangci-lint
+GOVULNCHECK_VERSION := v1.1.4
+GOVULNCHECK := $(shell go env GOPATH)/bin/govulncheck
 VERSION := $(shell git describe --always --dirty 2>/dev/null || echo unknown)
 
 .PHONY: build demo run test race test-upgrade e2e bench lint generate postgres python openssh openssl
@@ -36,9 +38,10 @@ e2e: postgres
 bench: postgres openssh
 	go test -run "^$$$$" -bench . -benchtime 1x -timeout 30m . ./store ./lcm/notify ./mgmtdriver/kubernetes ./mgmtdriver/ssh
 
-lint: $(GOLANGCI_LINT)
+lint: $(GOLANGCI_LINT) $(GOVULNCHECK)
 	$(GOLANGCI_LINT) run ./...
 	$(GOLANGCI_LINT) run --build-tags e2e ./e2e/...
+	.ci/check-vulnerabilities $(GOVULNCHECK)
 	$(MAKE) --no-print-directory generate
 	git diff --exit-code -- api || { echo 'generated files are not current: run make generate'; exit 1; }
 
@@ -47,6 +50,9 @@ generate:
 
 $(GOLANGCI_LINT):
 	go install github.com/golangci/golangci-lint/v2/cmd/golangci-lint@$(GOLANGCI_LINT_VERSION)
+
+$(GOVULNCHECK):
+	go install golang.org/x/vuln/cmd/govulncheck@$(GOVULNCHECK_VERSION)
 
 # The PostgreSQL server binaries, from the distribution; no cluster is made and no service started.
 postgres:

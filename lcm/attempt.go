@@ -288,7 +288,7 @@ func final(err error) bool {
 // that operations which began together do not ask together.
 func pollInterval(elapsed time.Duration) time.Duration {
 	interval := min(max(elapsed/20, 200*time.Millisecond), 5*time.Second)
-	return time.Duration(float64(interval) * (0.9 + 0.2*rand.Float64()))
+	return time.Duration(float64(interval) * (0.9 + 0.2*rand.Float64())) //nolint:gosec // jitter
 }
 
 func (a *attempt) begin(ctx context.Context, record *StepRecord) error {

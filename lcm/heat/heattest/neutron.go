@@ -105,7 +105,7 @@ func (c *Cloud) addSubnet(n *network, name string, cidr netip.Prefix, gateway ne
 	if bits := cidr.Addr().BitLen() - cidr.Bits(); c.opts.VMs != nil && bits > 8 {
 		// Processes that simulate beside each other begin at different places, so that they seldom meet.
 		b := cidr.Addr().As4()
-		b[2], b[3] = b[2]|byte(rand.IntN(1<<min(bits-8, 8))), 10
+		b[2], b[3] = b[2]|byte(rand.IntN(1<<min(bits-8, 8))), 10 //nolint:gosec // a simulated address
 		s.next = netip.AddrFrom4(b)
 	}
 	c.neutron.subnets.put(s.id, s)
@@ -246,7 +246,7 @@ func (c *Cloud) addPort(n *network, name, mac string, wanted []wantedIP) (*port,
 		return nil, err
 	}
 	if mac == "" {
-		mac = fmt.Sprintf("fa:16:3e:%02x:%02x:%02x", rand.IntN(256), rand.IntN(256), rand.IntN(256))
+		mac = fmt.Sprintf("fa:16:3e:%02x:%02x:%02x", rand.IntN(256), rand.IntN(256), rand.IntN(256)) //nolint:gosec // a simulated address
 	}
 	now := time.Now()
 	p := &port{id: newID(), name: name, mac: mac, network: n, fixed: fixed, security: true, groups: []any{defaultSecurityGroup}, created: now, updated: now, revision: 1}

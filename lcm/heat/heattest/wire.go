@@ -46,7 +46,7 @@ func (c *Cloud) write(w http.ResponseWriter, r *http.Request, rep *reply) {
 	case []byte:
 		w.Header().Set("Content-Type", "application/octet-stream")
 		w.WriteHeader(rep.status)
-		_, err := w.Write(body)
+		_, err := w.Write(body) //nolint:gosec // JSON, as its type says
 		c.noteWrite(r, err)
 	case page:
 		c.writePage(w, r, rep.status, string(body))
@@ -71,7 +71,7 @@ func (c *Cloud) writePage(w http.ResponseWriter, r *http.Request, status int, te
 	}
 	w.Header().Set("Content-Type", "text/html; charset=UTF-8")
 	w.WriteHeader(status)
-	_, err := w.Write([]byte("<html>\n <head>\n  <title>" + code + "</title>\n </head>\n <body>\n  <h1>" + code + "</h1>\n  " + text + "\n </body>\n</html>"))
+	_, err := w.Write([]byte("<html>\n <head>\n  <title>" + code + "</title>\n </head>\n <body>\n  <h1>" + code + "</h1>\n  " + text + "\n </body>\n</html>")) //nolint:gosec // JSON, as its type says
 	c.noteWrite(r, err)
 }
 

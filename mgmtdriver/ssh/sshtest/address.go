@@ -33,7 +33,7 @@ func Reserve(ctx context.Context, addr netip.Addr, port int) (release func(), er
 // FreeAddr reserves an address of 127.64.0.0/10 that nobody has. Processes begin at different places, so that they seldom meet.
 func FreeAddr(ctx context.Context, port int) (addr netip.Addr, release func(), err error) {
 	const size = 1 << 22
-	start := (os.Getpid()*2654435761 + rand.IntN(1<<12)) % size
+	start := (os.Getpid()*2654435761 + rand.IntN(1<<12)) % size //nolint:gosec // an address for a test
 	for i := range 1000 {
 		n := (start + i) % size
 		if n%256 == 0 || n%256 == 255 {

@@ -123,17 +123,17 @@ func (c collection) condition(expression filter.Expression) (filter.Condition, e
 	return condition, nil
 }
 
-// maxComparisons and maxExpressions bound what one request may ask of the database: it looks at every element of the list for each
-// expression that no index serves.
+// maxComparisons and maxScans bound what one request may ask of the database: for an expression other than eq and in no index serves, and
+// every element of the list is looked at.
 const (
 	maxComparisons = 500
-	maxExpressions = 50
+	maxScans       = 50
 )
 
 // conditions reads the filters of a query; all of them must hold.
 func (c collection) conditions(filters []string) ([]filter.Condition, error) {
 	var conditions []filter.Condition
-	comparisons := 0
+	comparisons, scans := 0, 0
 	for _, text := range filters {
 		expressions, err := filter.Parse(text)
 		if err != nil {
@@ -147,9 +147,13 @@ func (c collection) conditions(filters []string) ([]filter.Condition, error) {
 			if comparisons += len(condition.Values); comparisons > maxComparisons {
 				return nil, badRequest(fmt.Sprintf("query parameter filter: more than %d values", maxComparisons))
 			}
-			if conditions = append(conditions, condition); len(conditions) > maxExpressions {
-				return nil, badRequest(fmt.Sprintf("query parameter filter: more than %d expressions", maxExpressions))
+			if condition.Operator != filter.Eq && condition.Operator != filter.In {
+				scans++
 			}
+			if scans > maxScans {
+				return nil, badRequest(fmt.Sprintf("query parameter filter: more than %d expressions other than eq and in", maxScans))
+			}
+			conditions = append(conditions, condition)
 		}
 	}
 	return conditions, nil

@@ -133,7 +133,8 @@ func TestFiltersThatAreWrong(t *testing.T) {
 		{instances, "(neq,metadata/\x00,a)", "UTF-8"},
 		{instances, "(eq,vnfInstanceName,\xff)", "UTF-8"},
 		{instances, "(in,metadata/a" + strings.Repeat(",1", 501) + ")", "more than 500 values"},
-		{instances, strings.Repeat("(eq,id,a);", 50) + "(eq,id,a)", "more than 50 expressions"},
+		{instances, strings.Repeat("(eq,id,a);", 500) + "(eq,id,a)", "more than 500 values"},
+		{instances, strings.Repeat("(neq,id,a);", 50) + "(neq,id,a)", "more than 50 expressions other than"},
 		{packages, "(eq,vnfInstanceName,a)", "no attribute"},
 	} {
 		a := b.expect(http.StatusBadRequest, http.MethodGet, row.path+"?filter="+url.QueryEscape(row.filter), "")

@@ -37,7 +37,7 @@ func newConnections() *connections {
 // changed is an [http.Server.ConnState].
 func (c *connections) changed(connection net.Conn, state http.ConnState) {
 	if surplus := c.note(connection, state); surplus != nil {
-		surplus.Close()
+		_ = surplus.Close()
 	}
 }
 

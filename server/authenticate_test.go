@@ -87,6 +87,7 @@ func TestWhoMayDoWhat(t *testing.T) {
 			nobody.t, nobody.client = t, servertest.Client(t)
 			if path == "/healthz" || path == "/readyz" {
 				nobody.expect(http.StatusOK, method, address, "")
+				nobody.client = http.DefaultClient // the documents have no other methods of it
 				nobody.expect(http.StatusUnauthorized, http.MethodPost, address, "")
 				return
 			}

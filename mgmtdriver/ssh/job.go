@@ -190,7 +190,8 @@ func (j *Job) script() (string, error) {
 	if j.Dir != "" {
 		change = "cd -- " + Quote(j.Dir)
 	}
-	return "set -e\nrm -f ./command ./input\n" + exported + change + "\nexec " + quoteAll(j.Argv) + "\n", nil
+	// What keeps the run is for its user alone; the files of the command are its own business.
+	return "set -e\nrm -f ./command ./input\numask 022\n" + exported + change + "\nexec " + quoteAll(j.Argv) + "\n", nil
 }
 
 // Poll tells how a job is getting on; of the job, only ID and Root are looked at. Its errors are those of [Host.Run].

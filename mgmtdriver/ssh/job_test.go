@@ -42,6 +42,17 @@ func start(t *testing.T, host *ssh.Host, job ssh.Job) {
 	}
 }
 
+// What a job installs is for all users of the host, as if somebody had run it by hand.
+func TestJobHasTheUsualUmask(t *testing.T) {
+	t.Parallel()
+	_, _, host := shellHost(t, t.TempDir())
+	job := script("a", "umask")
+	start(t, host, job)
+	if progress := finish(t, host, job); progress.Phase != ssh.JobEnded || strings.TrimSpace(progress.Stdout) != "0022" {
+		t.Errorf("got %+v", progress)
+	}
+}
+
 // appears waits for a file.
 func appears(t *testing.T, path string) {
 	t.Helper()

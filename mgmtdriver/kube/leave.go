@@ -24,6 +24,8 @@ type Drain struct {
 type draining struct {
 	Since   time.Time       `json:"since"`
 	Drained map[string]bool `json:"drained,omitempty"` // by name
+	// Reasons say why nodes were not drained when it was last tried, by name.
+	Reasons map[string]string `json:"reasons,omitempty"`
 }
 
 // drainCall bounds one attempt to drain a node.
@@ -36,11 +38,14 @@ func (c *Client) Drain(ctx context.Context, call *mgmtdriver.Call, drain Drain) 
 	if json.Unmarshal(call.State, &state) != nil || state.Drained == nil {
 		state = draining{Since: time.Now(), Drained: map[string]bool{}}
 	}
+	if state.Reasons == nil {
+		state.Reasons = map[string]string{}
+	}
 	// First of all, so that no pod moves to a node that goes as well.
 	if err := c.cordon(ctx, call.Operation.ID, drain.Nodes); err != nil {
 		return mgmtdriver.Result{}, err
 	}
-	drained := make([]bool, len(drain.Nodes))
+	drained, errs := make([]bool, len(drain.Nodes)), make([]error, len(drain.Nodes))
 	// However many go, the step returns within a minute; it comes to the others when it is called again.
 	trying, enough := context.WithTimeout(ctx, 2*drainCall)
 	defer enough()
@@ -52,7 +57,8 @@ func (c *Client) Drain(ctx context.Context, call *mgmtdriver.Call, drain Drain) 
 			if known == nil || !known.Ready() || state.Drained[name] {
 				drained[i] = true // or as good as
 			} else if trying.Err() == nil {
-				drained[i] = c.Run(trying, "drain", name, "--ignore-daemonsets", "--delete-emptydir-data", "--force", "--timeout="+drainCall.String()) == nil
+				errs[i] = c.Run(trying, "drain", name, "--ignore-daemonsets", "--delete-emptydir-data", "--force", "--timeout="+drainCall.String())
+				drained[i] = errs[i] == nil
 			}
 			return nil
 		})
@@ -61,8 +67,11 @@ func (c *Client) Drain(ctx context.Context, call *mgmtdriver.Call, drain Drain) 
 	var left []string
 	for i, name := range drain.Nodes {
 		state.Drained[name] = drained[i]
+		if errs[i] != nil {
+			state.Reasons[name] = errs[i].Error()
+		}
 		if !drained[i] {
-			left = append(left, name)
+			left = append(left, strings.TrimSuffix(name+": "+state.Reasons[name], ": "))
 		}
 	}
 	if len(left) > 0 && time.Since(state.Since) < drain.Time {

@@ -13,7 +13,7 @@ import (
 func TestScriptOfTheLoadBalancer(t *testing.T) {
 	t.Parallel()
 	needNamespaces(t)
-	const script, install = "kubernetes-kubespray/Scripts/install_external_lb.sh", "mkdir -p /etc/haproxy; bash /install.sh -m 10.0.0.11,10.0.0.12 -w 10.0.0.51,10.0.0.52"
+	const script, install = "kubernetes-kubespray/Scripts/install_external_lb.sh", "mkdir -p /etc/haproxy; bash /install.sh -m 10.0.0.11,10.0.0.12 -w 10.0.0.51,10.0.1.51"
 	// Twice, as it is run anew where its machine has not ended the first run.
 	output := onMachine(t, script, install+"; "+install+"; cat /journal; echo configuration; cat /etc/haproxy/haproxy.cfg")
 	journal, text, _ := strings.Cut(output, "configuration\n")
@@ -25,6 +25,11 @@ func TestScriptOfTheLoadBalancer(t *testing.T) {
 	config := balancer.Parse(text)
 	if got := len(config.Servers(balancer.NodePorts)); got != 4 {
 		t.Errorf("%d servers for node ports:\n%s", got, text)
+	}
+	for _, server := range []string{"server worker-10-0-0-51 10.0.0.51 ", "server worker-10-0-1-51 10.0.1.51 "} {
+		if strings.Count(text, server) != 1 {
+			t.Errorf("no %q:\n%s", server, text)
+		}
 	}
 	if strings.Count(text, ":6443 check\n") != 2 || strings.Count(text, "bind *:8383\n") != 1 {
 		t.Errorf("the Kubernetes API:\n%s", text)

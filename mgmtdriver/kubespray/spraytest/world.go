@@ -133,7 +133,7 @@ func (w *World) Sealed(directory string) []string {
 	return slices.DeleteFunc(server.List(directory), func(name string) bool { return !strings.HasPrefix(name, ".vnfm-sealed-") })
 }
 
-// Routes are the servers of the backend for node ports of the load balancers that are alive.
+// Routes are the servers of the backend for node ports of the load balancers that are alive, by role and last number of the address.
 func (w *World) Routes() []string {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -145,7 +145,7 @@ func (w *World) Routes() []string {
 		_, backend, _ := strings.Cut(config, "backend kubernetes-nodeport\n")
 		for line := range strings.Lines(backend) {
 			if words := strings.Fields(line); len(words) > 2 && words[0] == "server" {
-				found = append(found, words[1])
+				found = append(found, strings.TrimRight(words[1], "0123456789-")+words[2][strings.LastIndexByte(words[2], '.')+1:])
 			}
 		}
 	}
@@ -231,7 +231,7 @@ func (w *World) install(s *sshtest.Session) int {
 }
 
 func named(role, address string) string {
-	return role + address[strings.LastIndexByte(address, '.')+1:]
+	return role + "-" + strings.ReplaceAll(address, ".", "-")
 }
 
 func (w *World) validate(s *sshtest.Session) int {

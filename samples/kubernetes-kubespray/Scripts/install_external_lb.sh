@@ -62,7 +62,7 @@ install_packages() {
     say "kubectl"
     again 5 curl -fsSL -o "$work/release.key" "$repository/Release.key"
     gpg --batch --yes --dearmor -o "$work/kubernetes.gpg" "$work/release.key"
-    as_root mkdir -p "${keyring%/*}" "${source%/*}"
+    as_root install -d -m 755 "${keyring%/*}" "${source%/*}" # apt reads them as another user
     as_root install -m 644 "$work/kubernetes.gpg" "$keyring"
     echo "deb [signed-by=$keyring] $repository/ /" | as_root tee "$source" >/dev/null
     again 5 as_root apt-get -o DPkg::Lock::Timeout=300 -qq update
@@ -72,7 +72,7 @@ install_packages() {
 servers() { # role, addresses with commas, port of the servers, options
     local address
     for address in ${2//,/ }; do
-        echo "    server $1${address##*[.:]} $address$3 $4"
+        echo "    server $1-${address//[.:]/-} $address$3 $4" # the last number alone may be that of another one
     done
 }
 

@@ -143,7 +143,7 @@ packages() {
     apt update
     apt install "${list[@]}"
     local repository=https://pkgs.k8s.io/core:/stable:/$K8S_MINOR/deb
-    as_root mkdir -p /etc/apt/keyrings
+    as_root install -d -m 755 /etc/apt/keyrings # apt reads it as another user
     again 5 curl -fsSL -o "$work/release.key" "$repository/Release.key"
     gpg --batch --yes --dearmor -o "$work/kubernetes.gpg" "$work/release.key"
     as_root install -m 644 "$work/kubernetes.gpg" /etc/apt/keyrings/kubernetes.gpg

@@ -16,9 +16,10 @@ import (
 const (
 	varsFile       = "vars.yaml"   // what the request says of the cluster
 	knownHostsFile = "known_hosts" // the SSH host keys of the nodes
-	markerFile     = ".vnfm-instance"
-	runFile        = ".vnfm-run"     // the job of the playbook that was started last
-	sealedFile     = ".vnfm-sealed-" // the secrets, encrypted for a run, whose own part of the name follows
+	ownFiles       = ".vnfm-"      // the beginning of the names of those that follow
+	markerFile     = ownFiles + "instance"
+	runFile        = ownFiles + "run"     // the job of the playbook that was started last
+	sealedFile     = ownFiles + "sealed-" // the secrets, encrypted for a run, whose own part of the name follows
 )
 
 // tunnelHeader is what IP in IP adds to a packet.

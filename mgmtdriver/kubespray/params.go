@@ -173,6 +173,8 @@ func readAnsible(r *param.Reader) ansible {
 		r.Invalid("transferring_inventory_path", "it must be a directory of its own inside of kubespray_root_path, such as inventory/mycluster.")
 	case inside == "inventory" || inside == "inventory/sample" || strings.HasPrefix(inside, "inventory/sample/"):
 		r.Invalid("transferring_inventory_path", "%s belongs to kubespray: give a directory of its own, such as inventory/mycluster.", inside)
+	case path.Base(a.inventory) == varsFile || strings.HasPrefix(path.Base(a.inventory), ownFiles):
+		r.Invalid("transferring_inventory_path", "the VNF manager has another file %s there: give the directory alone, or a file such as hosts.yaml.", path.Base(a.inventory))
 	}
 	return a
 }

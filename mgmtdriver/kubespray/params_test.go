@@ -54,6 +54,8 @@ func TestRequestsThatAreRefused(t *testing.T) {
 		{"the home of all inventories", inventory("inventory"), at + "/ansible/transferring_inventory_path"},
 		{"an inventory that a shell reads", inventory("inventory/$(reboot)"), at + "/ansible/transferring_inventory_path"},
 		{"an inventory with a space", inventory("inventory/my cluster"), at + "/ansible/transferring_inventory_path"},
+		{"an inventory in the place of the variables", inventory("inventory/mycluster/vars.yaml"), at + "/ansible/transferring_inventory_path"},
+		{"an inventory in the place of the secrets", inventory("inventory/mycluster/.vnfm-sealed-1.yaml"), at + "/ansible/transferring_inventory_path"},
 		{"no port", set("worker_node", "ssh_cp_name", nil), at + "/worker_node/ssh_cp_name"},
 		{"masters and workers of one aspect", set("master_node", "aspect_id", "worker_instance"), at + "/worker_node/aspect_id"},
 		{"a network that is none", set("master_node", "pod_cidr", "192.168.0.0/99"), at + "/master_node/pod_cidr"},

@@ -39,6 +39,7 @@ type bed struct {
 	additional                           map[string]any // of a later operation
 	operation                            string
 	rollingBack                          bool
+	ports                                []mgmtdriver.Port // of no VNFC
 	opID, servers                        int
 }
 
@@ -199,7 +200,7 @@ func (b *bed) call(hook mgmtdriver.Hook) *mgmtdriver.Call {
 		Operation: mgmtdriver.Operation{ID: fmt.Sprintf("op-%d", b.opID), Type: b.operation, Request: json.RawMessage(b.request), AdditionalParams: additional,
 			RollingBack: b.rollingBack},
 		Instance: mgmtdriver.Instance{ID: "instance", Name: "cluster", FlavourID: "simple", AdditionalParams: b.params},
-		Before:   b.before, After: b.after, Removed: b.removed, Added: b.added,
+		Before:   b.before, After: b.after, Removed: b.removed, Added: b.added, Ports: b.ports,
 		Package: files{b.files}, HostKeys: b.keys, Vims: b.vims, Log: slog.New(slog.NewTextHandler(b.log, nil)),
 		Outputs: map[string]json.RawMessage{},
 	}

@@ -1,6 +1,7 @@
 package kubespray_test
 
 import (
+	"net/netip"
 	"strings"
 	"testing"
 
@@ -121,6 +122,43 @@ func TestClusterWithoutLoadBalancer(t *testing.T) {
 	b.scaleOut("52")
 	b.must(mgmtdriver.ScaleEnd)
 	b.expect("scaled out", "master11 worker51 worker52", "", "facts.yml", "scale.yml --limit=worker52")
+}
+
+// floating makes the load balancer one that only a floating IP address leads to.
+func (b *bed) floating() {
+	b.cluster()["external_lb_param"].(map[string]any)["ssh_cp_name"] = "externalLB_FIP"
+	b.vnfcs[len(b.vnfcs)-1].Ports = nil
+	b.ports = []mgmtdriver.Port{{Name: "externalLB_FIP", Floating: true, Addresses: []netip.Addr{b.address(balancerLast)}}}
+}
+
+func TestLoadBalancerWithAFloatingAddress(t *testing.T) {
+	t.Parallel()
+	b := newBed(t, setting{masters: 1, workers: 2})
+	b.floating()
+	b.instantiate()
+	b.must(mgmtdriver.InstantiateEnd)
+	b.expect("instantiated", "master11 worker51 worker52", "master11 worker51 worker52", "cluster.yml")
+	b.kill(balancerLast)
+	b.heal("51", balancerLast)
+	b.must(mgmtdriver.HealStart) // and asks nothing of the load balancer that is dead
+	b.replaced()
+	b.must(mgmtdriver.HealEnd)
+	b.expect("healed", "master11 worker51 worker52", "master11 worker51 worker52", "facts.yml", "scale.yml --limit=worker51")
+	b.scaleOut("53")
+	b.must(mgmtdriver.ScaleEnd)
+	b.expect("scaled out", "master11 worker51 worker52 worker53", "master11 worker51 worker52 worker53", "facts.yml", "scale.yml --limit=worker53")
+}
+
+func TestLoadBalancerThatIsNotKnown(t *testing.T) {
+	t.Parallel()
+	b := newBed(t, setting{masters: 1, workers: 1})
+	b.floating()
+	b.vnfcs = append(b.vnfcs, b.vnfc("bastion", "91"))
+	b.instantiate()
+	expectFailure(t, b.run(mgmtdriver.InstantiateEnd), "externalLB_FIP of external_lb_param", "2 VNFCs are no nodes")
+	if b.vims.vim != nil || len(b.world.Runs()) > 0 {
+		t.Errorf("playbooks %q, VIM %v", b.world.Runs(), b.vims.shown())
+	}
 }
 
 func TestConformance(t *testing.T) {

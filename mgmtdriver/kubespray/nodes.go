@@ -109,29 +109,33 @@ func (c *cluster) findFront(call *mgmtdriver.Call) error {
 		return nil
 	}
 	name := c.balancer.sshCpName
+	var others []*mgmtdriver.Vnfc // that are no nodes
 	for _, list := range [][]mgmtdriver.Vnfc{call.After, call.Removed} {
-		var others []*mgmtdriver.Vnfc
 		for i := range list {
 			vnfc := &list[i]
-			if c.master.has(vnfc) || c.worker.has(vnfc) {
+			healed := slices.ContainsFunc(others, func(other *mgmtdriver.Vnfc) bool { return other.ID == vnfc.ID })
+			if healed || c.master.has(vnfc) || c.worker.has(vnfc) {
 				continue
 			}
-			if others = append(others, vnfc); c.front == nil {
-				if port, ok := vnfc.Port(name); ok && len(port.Addresses) > 0 {
-					c.front = &front{vnfc: vnfc, ssh: port.Addresses[0]}
-				}
+			others = append(others, vnfc)
+			if port, ok := vnfc.Port(name); ok && len(port.Addresses) > 0 && c.front == nil {
+				c.front = &front{vnfc: vnfc, ssh: port.Addresses[0]}
 			}
 		}
-		if i := slices.IndexFunc(call.Ports, func(p mgmtdriver.Port) bool { return p.Name == name && len(p.Addresses) > 0 }); i >= 0 && c.front == nil {
-			if c.front = &(front{ssh: call.Ports[i].Addresses[0]}); len(others) == 1 {
-				c.front.vnfc = others[0]
-			}
+	}
+	if i := slices.IndexFunc(call.Ports, func(p mgmtdriver.Port) bool { return p.Name == name && len(p.Addresses) > 0 }); i >= 0 && c.front == nil {
+		if c.front = &(front{ssh: call.Ports[i].Addresses[0]}); len(others) == 1 {
+			c.front.vnfc = others[0]
 		}
 	}
 	switch {
 	case c.front == nil && len(call.Added) > 0:
 		return &mgmtdriver.Failure{Title: "Load balancer has no address", Status: http.StatusUnprocessableEntity, Detail: fmt.Sprintf(
 			"no VNFC has the connection point %s of external_lb_param, and there is no floating IP address of that name", name)}
+	case c.front != nil && c.front.vnfc == nil && len(call.Added) > 0:
+		return &mgmtdriver.Failure{Title: "Load balancer is not known", Status: http.StatusUnprocessableEntity, Detail: fmt.Sprintf(
+			"%s of external_lb_param is a port of no VNFC, such as a floating IP address, and %d VNFCs are no nodes: give the connection point of the load balancer, or let it be the only one",
+			name, len(others))}
 	case c.front != nil && c.front.vnfc != nil:
 		is := func(v mgmtdriver.Vnfc) bool { return v.ServerID == c.front.vnfc.ServerID }
 		c.front.isNew, c.front.goes = slices.ContainsFunc(call.Added, is), slices.ContainsFunc(call.Removed, is)

@@ -103,8 +103,16 @@ func TestScriptsThatMakeAndRemoveTheDirectory(t *testing.T) {
 	if left, _ := filepath.Glob(directory + "/.vnfm-sealed-*"); len(left) != 1 {
 		t.Errorf("left: %q", left)
 	}
-	if _, stderr, status := sh(t, home, releaseScript, root, directory, "somebody"); status != notReady || !strings.Contains(stderr, "stays") {
-		t.Errorf("somebody else removes it: status %d, %s", status, stderr)
+	for _, row := range []struct{ directory, instance, says string }{
+		{directory, "me", "ours\n"}, {directory, "somebody", ""}, {root + "/inventory/sample", "me", ""}, {root + "/inventory/none", "me", ""},
+	} {
+		if stdout, stderr, status := sh(t, home, oursScript, root, row.directory, row.instance); status != 0 || stdout != row.says {
+			t.Errorf("%s of %s: status %d: %s%s", row.directory, row.instance, status, stdout, stderr)
+		}
+	}
+	must(releaseScript, root, directory, "somebody")
+	if _, err := os.Stat(directory + "/group_vars"); err != nil {
+		t.Errorf("somebody else removes it: %v", err)
 	}
 	for range 2 {
 		must(releaseScript, root, directory, "me")

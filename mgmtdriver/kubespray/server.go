@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"log/slog"
 	"net/http"
 	"net/netip"
 	"path"
@@ -52,12 +53,12 @@ if [ -d "$1/inventory/sample/group_vars" ]; then cp -R -- "$1/inventory/sample/g
 echo "$3" >"$new/` + markerFile + `"
 mv -T -- "$new" "$2"`
 
+	// oursScript says whether the directory is that of the instance.
+	oursScript = `[ "$(cat -- "$2/` + markerFile + `" 2>/dev/null)" != "$3" ] || echo ours`
+
 	// releaseScript removes the directory, if it is that of the instance.
 	releaseScript = `set -eu
-if [ -e "$2" ]; then
-	[ "$(cat -- "$2/` + markerFile + `")" = "$3" ] || { echo "$2 was not made for this VNF instance, and stays" >&2; exit 65; }
-	rm -rf -- "$2"
-fi
+if [ "$(cat -- "$2/` + markerFile + `" 2>/dev/null)" = "$3" ]; then rm -rf -- "$2"; fi
 rm -rf -- "$2.vnfm-$3"`
 
 	// shredScript removes what a run that has ended has left of secrets. $1 = directory of the inventory, $2 = mark of the run.
@@ -75,6 +76,7 @@ type server struct {
 	*ssh.Host
 	ansible
 	instanceID string
+	log        *slog.Logger
 }
 
 // server returns the Ansible server.
@@ -82,7 +84,7 @@ func (d *Driver) server(call *mgmtdriver.Call, p *params, secrets *ssh.Redactor)
 	target := ssh.Target{
 		Name: "Ansible server", Address: netip.AddrPortFrom(p.ansible.address, d.config.SSHPort), User: p.ansible.username, Password: p.ansible.password,
 	}
-	return &server{Host: d.pool.Host(call, target, secrets), ansible: p.ansible, instanceID: call.Instance.ID}
+	return &server{Host: d.pool.Host(call, target, secrets), ansible: p.ansible, instanceID: call.Instance.ID, log: call.Log}
 }
 
 // script runs a script with the root of kubespray, the directory of the inventory and the instance as arguments. *[mgmtdriver.Failure] with the
@@ -138,8 +140,17 @@ func (a *server) enter(ctx context.Context, job string) error {
 	return a.put(ctx, runFile, []byte(job+"\n"))
 }
 
-// stop stops the playbook that runs, unless it is that of a job.
+// ours reports whether the directory of the inventory is there, and that of the instance.
+func (a *server) ours(ctx context.Context) (bool, error) {
+	output, err := a.script(ctx, "kubespray-ours", oursScript, true)
+	return err == nil && output.Stdout != "", err
+}
+
+// stop stops the playbook that runs, unless it is that of a job. That of another cluster goes on, whatever directory the request names.
 func (a *server) stop(ctx context.Context, except string) error {
+	if ours, err := a.ours(ctx); err != nil || !ours {
+		return err
+	}
 	last, err := a.Read(ctx, path.Join(a.directory, runFile), false, 1<<10)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil
@@ -169,15 +180,25 @@ func (a *server) shred(ctx context.Context, job string) error {
 	return err
 }
 
-// release removes all that the driver has left on the server.
+// release removes all that the driver has left on the server. What is somebody else's stays as it is, and keeps no operation from its end.
 func (a *server) release(ctx context.Context, hosts []netip.Addr) error {
-	if err := a.stop(ctx, ""); err != nil {
+	ours, err := a.ours(ctx)
+	if err != nil {
 		return err
 	}
-	if _, err := a.script(ctx, "kubespray-release", releaseScript, false); err != nil {
-		return err
+	if ours {
+		if err = a.stop(ctx, ""); err == nil {
+			err = a.forget(ctx, hosts)
+		}
+		if err != nil {
+			return err
+		}
+	} else {
+		a.log.WarnContext(ctx, "the Ansible server has no such directory, or it was not made for this VNF instance: nothing is stopped or removed",
+			"host", a.String(), "directory", a.directory)
 	}
-	return a.forget(ctx, hosts)
+	_, err = a.script(ctx, "kubespray-release", releaseScript, false)
+	return err
 }
 
 // forget removes hosts, and no others, from those that the user of the server knows.

@@ -131,6 +131,9 @@ func TestScaleOutThatIsRolledBackWhileAPlaybookRuns(t *testing.T) {
 	b.rollingBack = true
 	b.leave([]string{"52"})
 	b.added = nil
+	if _, err := b.step(mgmtdriver.ScaleStart, b.driver.Steps(mgmtdriver.ScaleStart)[0], nil); err != nil || b.world.Playing() != 0 {
+		t.Errorf("%d playbooks run after the first step: %v", b.world.Playing(), err)
+	}
 	b.must(mgmtdriver.ScaleStart)
 	b.gone()
 	b.expect("rolled back", "master11 worker51", "master11 worker51", "facts.yml", "scale.yml --limit=worker52")

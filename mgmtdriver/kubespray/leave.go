@@ -20,6 +20,11 @@ func (s *site) assess(ctx context.Context) (mgmtdriver.Result, error) {
 	if invalid := (*mgmtdriver.Invalid)(nil); s.call.Hook == mgmtdriver.HealStart && errors.As(checkHeal(s.call, s.params), &invalid) {
 		return mgmtdriver.Result{}, &mgmtdriver.Failure{Title: "Masters cannot be healed", Status: http.StatusConflict, Detail: invalid.Detail}
 	}
+	if s.call.Operation.RollingBack { // what is undone must not go on to install what leaves
+		if err := s.server.stop(ctx, ""); err != nil {
+			return mgmtdriver.Result{}, err
+		}
+	}
 	if s.whole() || len(s.going()) == 0 {
 		return mgmtdriver.Done(nil), nil
 	}

@@ -270,8 +270,8 @@ func (b *bed) step(hook mgmtdriver.Hook, step mgmtdriver.Step, outputs map[strin
 	return nil, nil
 }
 
-// untilPlaying carries a hook out until a playbook runs, and gives it up there.
-func (b *bed) untilPlaying(hook mgmtdriver.Hook, book string) {
+// untilPlaying carries a hook out until a playbook runs, and gives it up there. It returns the outputs of the steps that were done.
+func (b *bed) untilPlaying(hook mgmtdriver.Hook, book string) map[string]json.RawMessage {
 	b.t.Helper()
 	outputs := map[string]json.RawMessage{}
 	for _, step := range b.driver.Steps(hook) {
@@ -283,7 +283,7 @@ func (b *bed) untilPlaying(hook mgmtdriver.Hook, book string) {
 				b.t.Fatal(err)
 			}
 			if runs := b.world.Runs(); b.world.Playing() > 0 && strings.HasPrefix(runs[len(runs)-1], book) {
-				return
+				return outputs
 			}
 			if !result.Again {
 				outputs[string(hook)+"/"+step.Name], _ = json.Marshal(result.Output)
@@ -291,6 +291,8 @@ func (b *bed) untilPlaying(hook mgmtdriver.Hook, book string) {
 			}
 		}
 	}
+	b.t.Fatalf("%s has never run in %s", book, hook)
+	return nil
 }
 
 // must is run, and it has to succeed.

@@ -88,6 +88,7 @@ func (d *Driver) leaving() []mgmtdriver.Step {
 		d.step("prerequisites", (*site).prerequisites),
 		d.step("routes", (*site).route),
 		d.step("drain", (*site).drain),
+		d.step("unreachable", (*site).findUnreachable),
 		d.step("remove", (*site).removeWorkers),
 		d.step("inventory", (*site).writeInventory),
 	}

@@ -29,7 +29,7 @@ func (b *bed) expect(what, nodes, routes string, runs ...string) {
 	}
 }
 
-const removal = " skip_confirmation=yes delete_nodes_confirmation=yes"
+const removal = ` skip_confirmation=yes delete_nodes_confirmation=yes {"allow_ungraceful_removal": true, "drain_timeout": "30s"}`
 
 func TestCluster(t *testing.T) {
 	t.Parallel()

@@ -3,6 +3,7 @@ package kubespray_test
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -195,7 +196,7 @@ func TestWorkerThatIsDead(t *testing.T) {
 	b.heal("51")
 	b.must(mgmtdriver.HealStart)
 	b.expect("before the heal", "master11 worker52", "master11 worker52",
-		"remove-node.yml node=worker51"+removal+` {"reset_nodes": false, "allow_ungraceful_removal": true}`)
+		"remove-node.yml node=worker51"+removal+` {"reset_nodes": false}`)
 	b.replaced()
 	b.must(mgmtdriver.HealEnd)
 	b.expect("healed", "master11 worker51 worker52", "master11 worker51 worker52", "facts.yml", "scale.yml --limit=worker51")
@@ -204,7 +205,32 @@ func TestWorkerThatIsDead(t *testing.T) {
 	b.scaleIn("51", "52")
 	b.must(mgmtdriver.ScaleStart)
 	b.expect("scaled in", "master11", "master11", "remove-node.yml node=worker51"+removal,
-		"remove-node.yml node=worker52"+removal+` {"reset_nodes": false, "allow_ungraceful_removal": true}`)
+		"remove-node.yml node=worker52"+removal+` {"reset_nodes": false}`)
+}
+
+// A ping that is lost must not stop the run that resets a worker.
+func TestWorkerThatDoesNotAnswerWhileItIsRemoved(t *testing.T) {
+	t.Parallel()
+	const book = "remove-node.yml"
+	b := newBed(t, setting{masters: 1, workers: 2, world: spraytest.Options{PlayTimes: map[string]time.Duration{book: time.Hour}}})
+	b.instantiate()
+	b.must(mgmtdriver.InstantiateEnd)
+	b.scaleIn("51")
+	outputs := b.untilPlaying(mgmtdriver.ScaleStart, book)
+	runs := len(b.world.Runs())
+	b.kill("51")
+	steps := b.driver.Steps(mgmtdriver.ScaleStart)
+	remove := steps[slices.IndexFunc(steps, func(s mgmtdriver.Step) bool { return s.Name == "remove" })]
+	for range 3 {
+		call := b.call(mgmtdriver.ScaleStart)
+		call.Outputs = outputs
+		if result, err := remove.Do(t.Context(), call); err != nil || !result.Again {
+			t.Fatalf("got %+v, %v", result, err)
+		}
+	}
+	if len(b.world.Runs()) != runs || b.world.Playing() != 1 {
+		t.Errorf("it is run anew: %q", b.world.Runs())
+	}
 }
 
 func TestDrainThatHangs(t *testing.T) {

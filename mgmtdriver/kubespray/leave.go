@@ -62,7 +62,25 @@ func (s *site) drain(ctx context.Context) (mgmtdriver.Result, error) {
 	return c.Drain(ctx, s.call, kube.Drain{Nodes: titles(going), Time: s.driver.config.DrainTime, Together: s.driver.config.Together})
 }
 
-// removeWorkers takes the workers that go out of the cluster. Those that are dead cannot be reset, and are removed from the cluster alone.
+// findUnreachable finds out which of the workers that go cannot be reset, once and for all: a run must not be begun anew because one ping is lost.
+// The output is their names.
+func (s *site) findUnreachable(ctx context.Context) (mgmtdriver.Result, error) {
+	going := s.nodesGoing()
+	reachable := make([]bool, len(going))
+	_ = ssh.Each(ctx, s.hosts(going), s.driver.config.Together, func(ctx context.Context, i int, host *ssh.Host) error {
+		reachable[i] = host.Ping(ctx) == nil
+		return nil
+	})
+	var unreachable []string
+	for i, n := range going {
+		if !reachable[i] {
+			unreachable = append(unreachable, n.name)
+		}
+	}
+	return mgmtdriver.Done(unreachable), ctx.Err()
+}
+
+// removeWorkers takes the workers that go out of the cluster. Those that are unreachable cannot be reset, and are removed from the cluster alone.
 func (s *site) removeWorkers(ctx context.Context) (mgmtdriver.Result, error) {
 	going := s.nodesGoing()
 	if len(going) == 0 {
@@ -73,14 +91,13 @@ func (s *site) removeWorkers(ctx context.Context) (mgmtdriver.Result, error) {
 			return mgmtdriver.Result{}, err
 		}
 	}
-	alive := make([]bool, len(going))
-	_ = ssh.Each(ctx, s.hosts(going), s.driver.config.Together, func(ctx context.Context, i int, host *ssh.Host) error {
-		alive[i] = host.Ping(ctx) == nil
-		return nil
-	})
-	isAlive := func(n *node) bool { return alive[slices.Index(going, n)] }
-	living, dead := filter(going, isAlive), filter(going, func(n *node) bool { return !isAlive(n) })
-	for _, p := range []play{removal(living), removal(dead, "-e", `{"reset_nodes": false, "allow_ungraceful_removal": true}`)} {
+	var unreachable []string
+	if err := s.call.Output(string(s.call.Hook)+"/unreachable", &unreachable); err != nil {
+		return mgmtdriver.Result{}, err
+	}
+	isDead := func(n *node) bool { return slices.Contains(unreachable, n.name) }
+	living, dead := filter(going, func(n *node) bool { return !isDead(n) }), filter(going, isDead)
+	for _, p := range []play{removal(living), removal(dead, "-e", `{"reset_nodes": false}`)} {
 		if len(p.nodes) == 0 {
 			continue
 		}
@@ -100,13 +117,16 @@ func (s *site) removeWorkers(ctx context.Context) (mgmtdriver.Result, error) {
 	return mgmtdriver.Done(nil), err
 }
 
+// drained is what kubespray has to know of nodes that the driver has drained: what has not left by then goes with its node. A boolean has to be one.
+const drained = `{"allow_ungraceful_removal": true, "drain_timeout": "30s"}`
+
 // removal is the run that removes nodes. It never asks anybody whether that is meant, in whatever release of kubespray.
 func removal(nodes []*node, arguments ...string) play {
 	list := strings.Join(titles(nodes), ",")
 	digest := sha256.Sum256([]byte(list + strings.Join(arguments, " ")))
 	return play{
 		book: "remove-node.yml", job: "remove-node.yml-" + hex.EncodeToString(digest[:4]), nodes: nodes,
-		arguments: append([]string{"-e", "node=" + list, "-e", "skip_confirmation=yes", "-e", "delete_nodes_confirmation=yes"}, arguments...),
+		arguments: append([]string{"-e", "node=" + list, "-e", "skip_confirmation=yes", "-e", "delete_nodes_confirmation=yes", "-e", drained}, arguments...),
 	}
 }
 

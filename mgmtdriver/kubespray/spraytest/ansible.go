@@ -2,6 +2,7 @@ package spraytest
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
 	"io"
 	"slices"
@@ -96,12 +97,12 @@ func (w *World) release(s *sshtest.Session, directory, instance string) {
 type arguments struct {
 	inventory, limit, book string
 	files                  []string
-	vars                   map[string]string
+	vars                   map[string]any
 	plain                  []string // what is left when the inventory and the files are taken away
 }
 
 func readArguments(argv []string) (*arguments, error) {
-	a := &arguments{vars: map[string]string{}}
+	a := &arguments{vars: map[string]any{}}
 	fixed := []string{"--become", "--become-user=root", "--vault-password-file=/dev/stdin"}
 	for i := 0; i < len(argv); i++ {
 		word := argv[i]
@@ -116,9 +117,15 @@ func readArguments(argv []string) (*arguments, error) {
 				a.files = append(a.files, file)
 				continue
 			}
+			a.plain = append(a.plain, value)
+			if strings.HasPrefix(value, "{") {
+				if err := json.Unmarshal([]byte(value), &a.vars); err != nil {
+					return nil, err
+				}
+				continue
+			}
 			name, text, _ := strings.Cut(value, "=")
 			a.vars[name] = text
-			a.plain = append(a.plain, value)
 		case strings.HasPrefix(word, "--limit="):
 			a.limit = strings.TrimPrefix(word, "--limit=")
 			a.plain = append(a.plain, word)
@@ -185,17 +192,17 @@ func (w *World) work(ctx context.Context, s *sshtest.Session, a *arguments, host
 	case a.limit != "":
 		targets = strings.Split(a.limit, ",")
 	case a.book == "remove-node.yml":
-		targets = strings.Split(a.vars["node"], ",")
+		targets = strings.Split(fmt.Sprint(a.vars["node"]), ",")
 	}
 	fault, failed, unreachable := w.fault(a.book), map[string]bool{}, map[string]bool{}
-	graceful := !strings.Contains(strings.Join(a.plain, " "), `{"reset_nodes": false, "allow_ungraceful_removal": true}`)
+	reset := a.vars["reset_nodes"] != false
 	for _, name := range targets {
 		h := hosts[name]
 		if h == nil {
 			_, _ = fmt.Fprintf(s.Stderr, "ERROR! Could not match supplied host pattern, ignoring: %s\n", name)
 			return 1
 		}
-		if a.book == "remove-node.yml" && !graceful {
+		if a.book == "remove-node.yml" && !reset {
 			continue
 		}
 		if err := h.login(ctx); err != nil {
@@ -207,7 +214,7 @@ func (w *World) work(ctx context.Context, s *sshtest.Session, a *arguments, host
 		}
 	}
 	if len(failed)+len(unreachable) == 0 {
-		if err := w.act(a, targets, hosts, graceful); err != nil {
+		if err := w.act(a, targets, hosts, reset); err != nil {
 			failed[targets[0]] = true
 			_, _ = fmt.Fprintf(s.Stdout, "fatal: [%s]: FAILED! => {\"changed\": false, \"msg\": %q}\n", targets[0], err.Error())
 		}

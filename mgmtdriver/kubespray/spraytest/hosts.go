@@ -137,7 +137,7 @@ func (h *host) login(ctx context.Context) error {
 }
 
 // act does with hosts what kubespray would.
-func (w *World) act(a *arguments, targets []string, hosts map[string]*host, graceful bool) error {
+func (w *World) act(a *arguments, targets []string, hosts map[string]*host, reset bool) error {
 	masters, workers := map[string]netip.Addr{}, map[string]netip.Addr{}
 	for name, h := range hosts {
 		address, err := netip.ParseAddr(h.IP)
@@ -160,7 +160,10 @@ func (w *World) act(a *arguments, targets []string, hosts map[string]*host, grac
 		if a.vars["skip_confirmation"] != "yes" || a.vars["delete_nodes_confirmation"] != "yes" {
 			w.surprise("remove-node.yml asks somebody whether that is meant")
 		}
-		w.Withdraw(targets, graceful)
+		if a.vars["allow_ungraceful_removal"] != true || a.vars["drain_timeout"] != "30s" {
+			w.surprise("remove-node.yml drains nodes once more, and fails for pods that do not leave: %v", a.vars)
+		}
+		w.Withdraw(targets, reset)
 	case "facts.yml":
 	default:
 		w.surprise("there is no playbook %s", a.book)

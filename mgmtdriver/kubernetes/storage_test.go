@@ -190,6 +190,8 @@ func TestStorageThatFails(t *testing.T) {
 			[]string{"/dev/vdb", "/dev/vdb1 on it"}, nil},
 		{"a disk with signatures of several kinds", setting{}, func(b *bed) { b.world.Plug(volume, kubetest.Disk{Content: "ambiguous"}) },
 			[]string{"/dev/vdb", "several kinds"}, nil},
+		{"a disk with content that nobody knows", setting{}, func(b *bed) { b.world.Plug(volume, kubetest.Disk{Content: "unknown"}) },
+			[]string{"/dev/vdb", "content that blkid does not know"}, nil},
 		{"a volume without a device", setting{config: kubernetes.Config{BootTime: 500 * time.Millisecond}}, func(b *bed) {
 			b.world.Plug(volume, kubetest.Disk{Absent: true})
 		}, []string{"Failed to get device information for Cinder volume. volume_resource_id: storage_server_volume", "/dev/disk/by-id/virtio-" + volume[:20]},

@@ -27,6 +27,7 @@ const volumeID = "0e2ae3ed-63ae-4c0e-8d7f-0123456789ab"
 type machine struct {
 	t      *testing.T
 	pid    string // of what keeps the namespace
+	image  string // file of the volume
 	device string
 	dir    string // where the volume is to be mounted
 	host   *ssh.Host
@@ -41,6 +42,7 @@ mkdir "$3/etc" "$3/etc.work" "$3/lib" "$3/lib.work" "$3/dev" "$3/bin"
 numbers=$(lsblk -d -n -o MAJ:MIN "$1" | tr -d ' ')
 mount -t tmpfs tmpfs "$3/dev"
 mknod -m 666 "$3/dev/null" c 1 3
+mknod -m 666 "$3/dev/zero" c 1 5
 mknod "$3$1" b "${numbers%:*}" "${numbers#*:}"
 mkdir -p "$3/dev/disk/by-id"
 ln -s "$1" "$3/dev/disk/by-id/virtio-$(echo "$2" | cut -c1-20)"
@@ -72,7 +74,7 @@ func newMachine(t *testing.T) *machine {
 	if err != nil {
 		t.Skipf("this computer has no loop devices: %s", output)
 	}
-	m := &machine{t: t, device: strings.TrimSpace(string(output)), dir: t.TempDir()}
+	m := &machine{t: t, image: image, device: strings.TrimSpace(string(output)), dir: t.TempDir()}
 	t.Cleanup(func() { _ = exec.Command("losetup", "-d", m.device).Run() })
 	m.unshare()
 	m.vm = sshtest.Start(t, sshtest.Options{User: "ubuntu", Password: "secret", Handler: sshtest.Linux(m.run)})
@@ -215,6 +217,8 @@ func TestRealVolumeWithContent(t *testing.T) {
 			printf '\200\040\041\000\203\352\046\002\000\010\000\000\000\370\001\000' | dd of="$0" bs=1 seek=446 conv=notrunc status=none`, "a partition table (dos)"},
 		{"swap", `mkswap -q "$0"`, `content of the type "swap"`},
 		{"an older file system", `mkfs.ext2 -q "$0"`, `content of the type "ext2"`},
+		{"data in the beginning", `printf x | dd of="$0" bs=1 seek=4194303 conv=notrunc status=none`, "content that blkid does not know"},
+		{"data at the end", `printf x | dd of="$0" bs=1 seek=67108863 conv=notrunc status=none`, "content that blkid does not know"},
 	} {
 		t.Run(row.name, func(t *testing.T) {
 			t.Parallel()
@@ -230,6 +234,21 @@ func TestRealVolumeWithContent(t *testing.T) {
 				t.Error("the volume was changed")
 			}
 		})
+	}
+}
+
+func TestRealVolumeThatCannotBeRead(t *testing.T) {
+	t.Parallel()
+	m := newMachine(t)
+	if err := os.Truncate(m.image, 0); err != nil {
+		t.Fatal(err)
+	}
+	err := m.prepare(m.server())
+	if err == nil || !strings.Contains(err.Error(), "storage (") || !strings.Contains(err.Error(), m.device+" cannot be read: cmp: ") || !strings.Contains(err.Error(), "Input/output error") {
+		t.Errorf("got %v", err)
+	}
+	if info, err := os.Stat(m.image); err != nil || info.Size() != 0 {
+		t.Errorf("the volume was changed: %v, %v", info, err)
 	}
 }
 

@@ -166,6 +166,28 @@ const (
 	blkidAmbiguous = 8
 )
 
+// zerosScript ends with 0 if a device has only zeros in its first 4 MiB and its last one, where all kinds of content have their marks; with 1 if
+// it has something else; with more if it cannot be read. A device may be smaller.
+const zerosScript = `size=$(blockdev --getsize64 "$1") && [ "$size" -gt 0 ] || exit 2
+first=$((4 << 20)) last=$((1 << 20))
+[ "$size" -ge "$first" ] || first=$size
+[ "$size" -ge "$last" ] || last=$size
+cmp -s -n "$first" "$1" /dev/zero && cmp -s -n "$last" -i "$((size - last)):0" "$1" /dev/zero`
+
+// zeros reports whether there is nothing on the volume where blkid finds nothing. blkid also finds nothing on what it does not know, such as
+// encrypted data, and on what it cannot read.
+func (v *volume) zeros(ctx context.Context, host *ssh.Host) (bool, error) {
+	_, err := host.Run(ctx, ssh.Command{Argv: []string{"sh", "-c", zerosScript, "look-for-content", v.device}, Root: true, Quiet: true})
+	exit := (*ssh.ExitError)(nil)
+	switch {
+	case errors.As(err, &exit) && exit.Status == 1:
+		return false, nil
+	case errors.As(err, &exit):
+		return false, fmt.Errorf("%s: %s cannot be read: %s", host, v.device, exit.Stderr)
+	}
+	return err == nil, err
+}
+
 // blank reports whether there is nothing on the volume. *[mgmtdriver.Failure] if there is something else than ext4.
 func (v *volume) blank(ctx context.Context, host *ssh.Host) (bool, error) {
 	refuse := func(format string, args ...any) error {
@@ -184,7 +206,11 @@ func (v *volume) blank(ctx context.Context, host *ssh.Host) (bool, error) {
 	exit := (*ssh.ExitError)(nil)
 	switch {
 	case errors.As(err, &exit) && exit.Status == blkidNothing:
-		return true, nil
+		zeros, err := v.zeros(ctx, host)
+		if err == nil && !zeros {
+			err = refuse("content that blkid does not know")
+		}
+		return err == nil, err
 	case errors.As(err, &exit) && exit.Status == blkidAmbiguous:
 		return false, refuse("signatures of several kinds of content")
 	case err != nil:

@@ -12,7 +12,7 @@ import (
 type Disk struct {
 	Absent  bool     // no machine sees it by its serial number
 	Device  string   // where it is on every machine; "" = anywhere
-	Content string   // type of what is on it, such as ext4; "" = nothing. One that begins with "pt:" is a partition table
+	Content string   // type of what is on it, such as ext4; "" = nothing, "unknown" = what blkid does not know. One that begins with "pt:" is a partition table
 	Parts   []string // devices on it
 	uuid    string
 }
@@ -86,6 +86,8 @@ func (m *machine) storage(s *sshtest.Session, args []string) int {
 		return answer(s, map[string]any{"blockdevices": []any{map[string]any{"name": last, "type": "disk", "serial": nil, "children": parts}}})
 	case command == "blkid -p -o export" && s.Root, command == "blkid -p -o value -s UUID" && s.Root:
 		return blkid(s, disk, strings.HasSuffix(command, "UUID"))
+	case s.Argv[0] == "sh" && len(args) == 4 && args[2] == "look-for-content" && s.Root && disk != nil:
+		return map[bool]int{true: 0, false: 1}[disk.Content == ""]
 	case command == "mkfs.ext4 -q" && s.Root && disk != nil:
 		if disk.Content != "" {
 			m.world.surprise("%s: %s is formatted, which has %s", m.addresses[0], last, disk.Content)
@@ -117,7 +119,7 @@ func blkid(s *sshtest.Session, disk *Disk, uuid bool) int {
 		kind, value = "PTTYPE", table
 	}
 	switch {
-	case value == "":
+	case value == "", value == "unknown":
 		return 2
 	case value == "ambiguous":
 		return 8

@@ -283,6 +283,9 @@ func (m *machine) play(s *sshtest.Session) int {
 		if len(args) > 1 && args[1] == curlScript && s.Root {
 			return m.curl(s)
 		}
+		if len(args) > 2 && args[2] == "look-for-content" {
+			return m.storage(s, args)
+		}
 		return m.nfs(s)
 	case "docker":
 		return m.docker(s, args)

@@ -49,7 +49,7 @@ ln -s "$1" "$3/dev/disk/by-id/virtio-$(echo "$2" | cut -c1-20)"
 mount --move "$3/dev" /dev
 mount -t overlay overlay -o "lowerdir=/etc,upperdir=$3/etc,workdir=$3/etc.work" /etc
 mount -t overlay overlay -o "lowerdir=/var/lib,upperdir=$3/lib,workdir=$3/lib.work" /var/lib
-mkdir -p /etc/exports.d /var/lib/nfs
+mkdir -p /etc/exports.d /var/lib/nfs /var/lib/vnfm
 echo 'LABEL=none / ext4 defaults 0 1' >/etc/fstab
 touch /etc/exports
 printf '#!/bin/sh\necho "$0 $*" >>%s\n' "$3/journal" >"$3/bin/systemctl"
@@ -249,6 +249,29 @@ func TestRealVolumeThatCannotBeRead(t *testing.T) {
 	}
 	if info, err := os.Stat(m.image); err != nil || info.Size() != 0 {
 		t.Errorf("the volume was changed: %v, %v", info, err)
+	}
+}
+
+// A volume whose formatting was killed looks like one with a file system.
+func TestRealVolumeThatIsHalfFormatted(t *testing.T) {
+	t.Parallel()
+	m := newMachine(t)
+	mkfs := m.dir + "/bin/mkfs.ext4"
+	m.do("sh", "-c", `printf '#!/bin/sh\nPATH=%s\nmkfs.ext4 "$@"\nkill -KILL $PPID\n' "$1" >"$0"; chmod 755 "$0"`, mkfs, os.Getenv("PATH"))
+	err := m.prepare(m.server())
+	if failure := (*mgmtdriver.Failure)(nil); !errors.As(err, &failure) {
+		t.Fatalf("got %v", err)
+	}
+	left := m.do("blkid", "-p", "-o", "value", "-s", "UUID", m.device)
+	m.do("rm", mkfs)
+	for range 2 { // the second time it has ended
+		if err := m.prepare(m.server()); err != nil {
+			t.Fatal(err)
+		}
+		m.call.Operation.ID += "-next"
+	}
+	if got := m.do("findmnt", "-n", "-o", "UUID", "--mountpoint", m.dir+"/volume"); left == "" || got == left {
+		t.Errorf("what was left, %s, is mounted: %s", left, got)
 	}
 }
 

@@ -230,9 +230,31 @@ func (v *volume) blank(ctx context.Context, host *ssh.Host) (bool, error) {
 	return false, nil
 }
 
+// formatScript makes a file system on a device. Until that has ended there is a marker, also when the host is restarted meanwhile. Without a
+// terminal, mkfs.ext4 does not ask whether it may overwrite what it finds; it refuses a device that is mounted.
+const formatScript = `set -e
+touch "$1"
+sync -f "$1"
+mkfs.ext4 -q "$2"
+rm -f "$1"
+sync -f "${1%/*}"`
+
 // formatting is the job that makes the file system.
 func (v *volume) formatting(call *mgmtdriver.Call) ssh.Job {
-	return ssh.Job{ID: ssh.JobID(call, "format-"+v.ID), Argv: []string{"mkfs.ext4", "-q", v.device}, Root: true}
+	return ssh.Job{ID: ssh.JobID(call, "format-"+v.ID), Argv: []string{"sh", "-c", formatScript, "make-ext4", v.marker(), v.device}, Root: true}
+}
+
+// marker is the file that is there from the time that a file system is begun until it is made.
+func (v *volume) marker() string { return "/var/lib/vnfm/formatting-" + v.ID }
+
+// unformatted reports whether there is nothing on the volume, or what has been left of a formatting that was killed, which looks like ext4. Its
+// errors are those of blank.
+func (v *volume) unformatted(ctx context.Context, host *ssh.Host) (bool, error) {
+	_, err := host.Run(ctx, ssh.Command{Argv: []string{"test", "-e", v.marker()}, Root: true, Quiet: true})
+	if exit := (*ssh.ExitError)(nil); errors.As(err, &exit) && exit.Status == 1 {
+		return v.blank(ctx, host)
+	}
+	return err == nil, err
 }
 
 // format makes file systems on volumes that are empty, and returns those where that has not ended yet.
@@ -245,11 +267,11 @@ func format(ctx context.Context, call *mgmtdriver.Call, host *ssh.Host, volumes 
 		}
 		if progress.Phase == ssh.JobAbsent {
 			// Not sooner: what mkfs.ext4 has begun looks like ext4.
-			blank, err := v.blank(ctx, host)
+			needed, err := v.unformatted(ctx, host)
 			if err != nil {
 				return nil, err
 			}
-			if !blank {
+			if !needed {
 				continue
 			}
 		}

@@ -37,7 +37,9 @@ func (m *slow) run(ctx context.Context, s *sshtest.Session) int {
 	case command == "lsblk -J -p -o NAME,TYPE,SERIAL /dev/vdb":
 		_, _ = fmt.Fprint(s.Stdout, `{"blockdevices": [{"name": "/dev/vdb", "type": "disk", "serial": null}]}`)
 		return 0
-	case command == "mkfs.ext4 -q /dev/vdb" && s.Root:
+	case command == "test -e /var/lib/vnfm/formatting-"+volumeID && s.Root:
+		return status(m.begun.Load(), 1)
+	case strings.HasSuffix(command, " make-ext4 /var/lib/vnfm/formatting-"+volumeID+" /dev/vdb") && s.Root:
 		m.begun.Store(true)
 		select {
 		case <-m.end:

@@ -88,7 +88,9 @@ func (m *machine) storage(s *sshtest.Session, args []string) int {
 		return blkid(s, disk, strings.HasSuffix(command, "UUID"))
 	case s.Argv[0] == "sh" && len(args) == 4 && args[2] == "look-for-content" && s.Root && disk != nil:
 		return map[bool]int{true: 0, false: 1}[disk.Content == ""]
-	case command == "mkfs.ext4 -q" && s.Root && disk != nil:
+	case strings.HasPrefix(command, "test -e") && s.Root:
+		return 1 // no formatting is killed
+	case s.Argv[0] == "sh" && len(args) == 5 && args[2] == "make-ext4" && strings.Contains(args[1], "mkfs.ext4") && s.Root && disk != nil:
 		if disk.Content != "" {
 			m.world.surprise("%s: %s is formatted, which has %s", m.addresses[0], last, disk.Content)
 		}

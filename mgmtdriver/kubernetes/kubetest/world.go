@@ -258,6 +258,9 @@ func (m *machine) play(s *sshtest.Session) int {
 		if len(args) == 2 && args[0] == "-e" && args[1] == "/etc/kubernetes/kubelet.conf" {
 			return map[bool]int{true: 0, false: 1}[m.begun]
 		}
+		if len(args) == 2 && strings.HasPrefix(args[1], "/var/lib/vnfm/formatting-") {
+			return m.storage(s, args)
+		}
 	case "kubectl":
 		if len(args) > 3 && args[0] == "--kubeconfig" && args[1] == "/etc/kubernetes/admin.conf" && s.Root {
 			return m.kubectl(s, args[2:])
@@ -277,13 +280,13 @@ func (m *machine) play(s *sshtest.Session) int {
 			return m.nfs(s)
 		}
 		return m.haproxy(s)
-	case "readlink", "lsblk", "blkid", "mkfs.ext4", "mkdir", "findmnt", "mount":
+	case "readlink", "lsblk", "blkid", "mkdir", "findmnt", "mount":
 		return m.storage(s, args)
 	case "sh", "chown", "exportfs":
 		if len(args) > 1 && args[1] == curlScript && s.Root {
 			return m.curl(s)
 		}
-		if len(args) > 2 && args[2] == "look-for-content" {
+		if len(args) > 2 && (args[2] == "look-for-content" || args[2] == "make-ext4") {
 			return m.storage(s, args)
 		}
 		return m.nfs(s)

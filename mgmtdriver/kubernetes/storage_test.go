@@ -192,6 +192,11 @@ func TestStorageThatFails(t *testing.T) {
 			[]string{"/dev/vdb", "several kinds"}, nil},
 		{"a disk with content that nobody knows", setting{}, func(b *bed) { b.world.Plug(volume, kubetest.Disk{Content: "unknown"}) },
 			[]string{"/dev/vdb", "content that blkid does not know"}, nil},
+		{"a disk that may be another volume", setting{config: kubernetes.Config{BootTime: 2 * time.Second}}, func(b *bed) {
+			b.vnfcs[2].Volumes[0].Device = "/dev/vdc"
+			b.world.Plug(volume, kubetest.Disk{Absent: true, Device: "/dev/vdc", Content: "ext4"})
+		}, []string{"/dev/vdc, where volume storage_server_volume (" + volume + ") should be, has no serial number and is not empty"},
+			func(b *bed) { b.world.Plug(volume, kubetest.Disk{Absent: true, Device: "/dev/vdc"}) }},
 		{"a volume without a device", setting{config: kubernetes.Config{BootTime: 500 * time.Millisecond}}, func(b *bed) {
 			b.world.Plug(volume, kubetest.Disk{Absent: true})
 		}, []string{"Failed to get device information for Cinder volume. volume_resource_id: storage_server_volume", "/dev/disk/by-id/virtio-" + volume[:20]},

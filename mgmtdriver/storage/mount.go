@@ -80,5 +80,9 @@ func withMount(content, uuid, dir string) string {
 			lines = append(lines, strings.TrimRight(line, "\n"))
 		}
 	}
-	return strings.Join(append(lines, "UUID="+uuid+" "+dir+" ext4 defaults,nofail 0 2"), "\n") + "\n"
+	return strings.Join(append(lines, fstabLine(uuid, dir)), "\n") + "\n"
+}
+
+func fstabLine(uuid, dir string) string {
+	return "UUID=" + uuid + " " + dir + " ext4 defaults,nofail 0 2"
 }

@@ -47,7 +47,7 @@ func (s *Server) PrepareVolumes(ctx context.Context, call *mgmtdriver.Call, host
 		state.Since = time.Now()
 	}
 	for _, v := range volumes {
-		if err := v.find(ctx, host, time.Since(state.Since) > limits.Appear/10); err != nil {
+		if err := v.find(ctx, call, host, time.Since(state.Since) > limits.Appear/10); err != nil {
 			return mgmtdriver.Result{}, err
 		}
 		if v.device != "" {
@@ -117,7 +117,7 @@ func (v *volume) links() []string {
 }
 
 // find finds the device of the volume: by its serial number or else, once that has had its time to appear, where the VIM says that it is.
-func (v *volume) find(ctx context.Context, host *ssh.Host, late bool) error {
+func (v *volume) find(ctx context.Context, call *mgmtdriver.Call, host *ssh.Host, late bool) error {
 	// It tells of those that exist, and ends with 1 since others do not.
 	output, err := host.Run(ctx, ssh.Command{Argv: append([]string{"readlink", "-e", "--"}, v.links()...), Quiet: true})
 	if err != nil && !errors.As(err, new(*ssh.ExitError)) {
@@ -131,10 +131,38 @@ func (v *volume) find(ctx context.Context, host *ssh.Host, late bool) error {
 	if errors.As(err, new(*ssh.ExitError)) {
 		return nil // there is none
 	}
-	if err == nil && disk.Type == "disk" && strings.HasPrefix(v.ID, disk.Serial) {
-		v.device = disk.Name
+	if err != nil || disk.Type != "disk" || !strings.HasPrefix(v.ID, disk.Serial) {
+		return err
+	}
+	v.device = disk.Name
+	if disk.Serial != "" {
+		return nil
+	}
+	harmless, err := v.harmless(ctx, call, host)
+	if err == nil && !harmless {
+		err = &mgmtdriver.Failure{Title: "Volume cannot be told", Status: http.StatusConflict, Detail: fmt.Sprintf(
+			"%s: %s, where %s should be, has no serial number and is not empty: it may be another volume", host, v.device, v)}
 	}
 	return err
+}
+
+// harmless reports whether nothing of somebody else's can be on a device that may be another volume: it is empty, or we have begun to format it,
+// or have done so and mounted it. *[mgmtdriver.Failure] if there is something else than ext4.
+func (v *volume) harmless(ctx context.Context, call *mgmtdriver.Call, host *ssh.Host) (bool, error) {
+	progress, err := host.Poll(ctx, v.formatting(call))
+	if err != nil || progress.Phase != ssh.JobAbsent {
+		return err == nil, err
+	}
+	blank, err := v.blank(ctx, host)
+	if err != nil || blank {
+		return blank, err
+	}
+	uuid, err := uuidOf(ctx, host, v.device)
+	if err != nil {
+		return false, err
+	}
+	fstab, err := host.Read(ctx, "/etc/fstab", false, 1<<20)
+	return slices.Contains(strings.Split(string(fstab), "\n"), fstabLine(uuid, v.dir)), err
 }
 
 // disk is what lsblk tells.

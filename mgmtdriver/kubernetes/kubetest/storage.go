@@ -21,6 +21,9 @@ type Disk struct {
 func (w *World) Plug(volume string, disk Disk) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
+	if disk.Content != "" {
+		disk.uuid = random(32)
+	}
 	w.disks[volume[:min(len(volume), 20)]] = &disk
 }
 

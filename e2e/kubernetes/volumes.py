@@ -5,14 +5,16 @@ from cluster import Refused
 
 
 def apply(state, manifest):
-    volume = yaml.safe_load(manifest)
-    if volume["kind"] != "PersistentVolume":
-        return None
-    name, nfs = volume["metadata"]["name"], volume["spec"]["nfs"]
-    known = state.setdefault("volumes", {}).setdefault(name, {"nfs": nfs, "phase": "Available", "claim": None})
-    if known["nfs"] != nfs:
-        raise Refused('The PersistentVolume "%s" is invalid: spec.persistentvolumesource: Forbidden: is immutable after creation' % name)
-    return "persistentvolume/%s configured\n" % name
+    told = ""
+    for volume in yaml.safe_load_all(manifest):
+        if volume["kind"] != "PersistentVolume":
+            return None
+        name, nfs = volume["metadata"]["name"], volume["spec"]["nfs"]
+        known = state.setdefault("volumes", {}).setdefault(name, {"nfs": nfs, "phase": "Available", "claim": None})
+        if known["nfs"] != nfs:
+            raise Refused('The PersistentVolume "%s" is invalid: spec.persistentvolumesource: Forbidden: is immutable after creation' % name)
+        told += "persistentvolume/%s configured\n" % name
+    return told
 
 
 def listed(state):

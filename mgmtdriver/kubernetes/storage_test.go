@@ -62,6 +62,9 @@ func TestStorageServer(t *testing.T) {
 	b.instantiate()
 	b.must(mgmtdriver.InstantiateEnd)
 	b.expectStorage("11", "51", "52")
+	if got := b.commands("11", "apply -f -"); len(got) != 1 {
+		t.Errorf("PersistentVolumes were made with %q", got)
+	}
 
 	b.scaleOut("53")
 	b.must(mgmtdriver.ScaleEnd)

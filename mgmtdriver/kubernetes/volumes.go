@@ -1,6 +1,7 @@
 package kubernetes
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -69,10 +70,8 @@ func (s *site) registerVolumes(ctx context.Context) (mgmtdriver.Result, error) {
 	var since time.Time
 	if json.Unmarshal(s.call.State, &since) != nil {
 		since = time.Now()
-		for _, m := range manifests {
-			if err := s.apply(ctx, c, m, server[0].vnfc); err != nil {
-				return mgmtdriver.Result{}, err
-			}
+		if err := s.apply(ctx, c, manifests, server[0].vnfc); err != nil {
+			return mgmtdriver.Result{}, err
 		}
 	}
 	there, err := c.persistentVolumes(ctx)
@@ -93,23 +92,29 @@ func (s *site) registerVolumes(ctx context.Context) (mgmtdriver.Result, error) {
 		"Failed to register Persistent volume(Status is not \"Available\" state): after %s %s", s.driver.config.VolumeTime, why)}
 }
 
-// apply makes a PersistentVolume, or brings it up to date.
-func (s *site) apply(ctx context.Context, c *control, m *storage.Manifest, server *mgmtdriver.Vnfc) error {
+// apply makes the PersistentVolumes, or brings them up to date.
+func (s *site) apply(ctx context.Context, c *control, manifests []*storage.Manifest, server *mgmtdriver.Vnfc) error {
 	ports := slices.Concat(server.Ports, portsOf(s.call.After), s.call.Ports)
 	// Nodes reach it in their own network.
 	ports = slices.DeleteFunc(ports, func(port mgmtdriver.Port) bool { return port.Floating })
-	address := addressOf(m.ServerCp, ports)
-	if !address.IsValid() {
-		return &mgmtdriver.Failure{Title: "NFS server has no address", Status: http.StatusUnprocessableEntity,
-			Detail: fmt.Sprintf("Failed to get NFS server IP address(nfs_server_cp:%s)", m.ServerCp)}
+	var documents [][]byte
+	for _, m := range manifests {
+		address := addressOf(m.ServerCp, ports)
+		if !address.IsValid() {
+			return &mgmtdriver.Failure{Title: "NFS server has no address", Status: http.StatusUnprocessableEntity,
+				Detail: fmt.Sprintf("Failed to get NFS server IP address(nfs_server_cp:%s)", m.ServerCp)}
+		}
+		text, err := m.For(address)
+		if err != nil {
+			return fmt.Errorf("%s: %w", m.Path, err)
+		}
+		documents = append(documents, text)
 	}
-	text, err := m.For(address)
+	// All at once: kubectl needs seconds to begin.
+	_, err := c.Host.Run(ctx, ssh.Command{Argv: []string{"kubectl", "--kubeconfig", kube.AdminConfig, "apply", "-f", "-"},
+		Stdin: bytes.NewReader(bytes.Join(documents, []byte("---\n"))), Root: true})
 	if err != nil {
-		return err
-	}
-	_, err = c.Host.Run(ctx, ssh.Command{Argv: []string{"kubectl", "--kubeconfig", kube.AdminConfig, "apply", "-f", "-"}, Stdin: strings.NewReader(string(text)), Root: true})
-	if err != nil {
-		return fmt.Errorf("register %s: %w", m.Path, err)
+		return fmt.Errorf("register PersistentVolumes: %w", err)
 	}
 	return nil
 }
@@ -197,7 +202,7 @@ func (s *site) volumesToRemove(ctx context.Context) (c *control, ours []string, 
 	}
 	if len(used) > 0 {
 		return nil, nil, &mgmtdriver.Failure{Title: "PersistentVolume is in use", Status: http.StatusConflict, Detail: strings.Join(used, "\n") +
-			"\nremove the pods and their claims first: a volume that is healed has lost its data"}
+			"\nremove the pods and their claims first: a PersistentVolume goes with its server, also where its data is kept"}
 	}
 	return c, ours, nil
 }

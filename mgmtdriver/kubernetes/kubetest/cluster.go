@@ -173,7 +173,7 @@ func (m *machine) kubectl(s *sshtest.Session, args []string) int {
 		c.pods = slices.DeleteFunc(c.pods, func(p pod) bool { return p.node == name })
 		return 0
 	case command == "apply -f -":
-		return m.applyVolume(s)
+		return m.applyVolumes(s)
 	case command == "get persistentvolumes -o json":
 		return answer(s, map[string]any{"items": c.volumeList()})
 	case strings.HasPrefix(command, "delete persistentvolumes ") && strings.HasSuffix(command, " --ignore-not-found --wait=false"):

@@ -2,6 +2,7 @@ package kubetest
 
 import (
 	"cmp"
+	"errors"
 	"fmt"
 	"io"
 	"slices"
@@ -32,24 +33,35 @@ func (w *World) Change(name string, volume Volume, protected bool) {
 	w.clusters[len(w.clusters)-1].volumes[name] = &persistentVolume{volume, protected}
 }
 
-// applyVolume plays kubectl apply of a PersistentVolume. The lock is held.
-func (m *machine) applyVolume(s *sshtest.Session) int {
-	var manifest struct {
-		Kind     string
-		Metadata struct{ Name string }
-		Spec     struct {
-			NFS struct{ Server, Path string } `yaml:"nfs"`
+// applyVolumes plays kubectl apply of PersistentVolumes. The lock is held.
+func (m *machine) applyVolumes(s *sshtest.Session) int {
+	for decoder := yaml.NewDecoder(s.Stdin); ; {
+		var manifest manifest
+		err := decoder.Decode(&manifest)
+		if errors.Is(err, io.EOF) {
+			return 0
+		}
+		if err != nil || manifest.Kind != "PersistentVolume" || manifest.Spec.NFS.Path == "" {
+			_, _ = fmt.Fprintf(s.Stderr, "error: unable to decode %+v: %v\n", manifest, err)
+			return 1
+		}
+		if status := m.applyVolume(s, &manifest); status != 0 {
+			return status
 		}
 	}
-	text, err := io.ReadAll(s.Stdin)
-	if err == nil {
-		err = yaml.Unmarshal(text, &manifest)
+}
+
+// manifest is that of a PersistentVolume.
+type manifest struct {
+	Kind     string
+	Metadata struct{ Name string }
+	Spec     struct {
+		NFS struct{ Server, Path string } `yaml:"nfs"`
 	}
-	if err != nil || manifest.Kind != "PersistentVolume" || manifest.Spec.NFS.Path == "" {
-		_, _ = fmt.Fprintf(s.Stderr, "error: unable to decode %q: %v\n", text, err)
-		return 1
-	}
-	name, nfs := manifest.Metadata.Name, manifest.Spec.NFS
+}
+
+func (m *machine) applyVolume(s *sshtest.Session, of *manifest) int {
+	name, nfs := of.Metadata.Name, of.Spec.NFS
 	switch known := m.cluster.volumes[name]; {
 	case known == nil:
 		m.cluster.volumes[name] = &persistentVolume{Volume: Volume{Phase: cmp.Or(m.world.options.VolumePhase, "Available"), Server: nfs.Server, Path: nfs.Path}}

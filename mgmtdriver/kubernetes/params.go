@@ -5,6 +5,7 @@ import (
 	"net/netip"
 	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 
 	"vnfm/mgmtdriver"
@@ -78,7 +79,11 @@ func readParams(additional map[string]any) (*params, error) {
 		proxy:  r.Proxy("proxy"),
 	}
 	for _, entry := range r.Objects("private_registry_connection_info") {
-		p.registries = append(p.registries, readRegistry(entry))
+		found := readRegistry(entry)
+		if slices.ContainsFunc(p.registries, func(r registry) bool { return strings.EqualFold(r.server, found.server) }) {
+			entry.Invalid("server", "%s is there twice.", found.server)
+		}
+		p.registries = append(p.registries, found)
 	}
 	p.storage = storage.Read(r)
 	if p.master.pods.Overlaps(p.master.services) {
@@ -118,8 +123,16 @@ func readRegistry(r *param.Reader) registry {
 	if !registryServer.MatchString(found.server) {
 		r.Invalid("server", "it is not a host, or a host and a port.")
 	}
-	if found.username == "" && found.password != "" {
+	if _, port, given := strings.Cut(found.server, ":"); given {
+		if number, err := strconv.ParseUint(port, 10, 16); err != nil || number == 0 {
+			r.Invalid("server", "its port is not one of 1 to 65535.")
+		}
+	}
+	switch {
+	case found.username == "" && found.password != "":
 		r.Missing("username")
+	case found.username != "" && found.password == "":
+		r.Missing("password")
 	}
 	if found.hosts != "" {
 		parts := hostsLine.FindStringSubmatch(found.hosts)

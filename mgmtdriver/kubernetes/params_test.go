@@ -29,7 +29,7 @@ const guide = `{
 	},
 	"private_registry_connection_info": [
 		{"connection_type": "0", "server": "192.168.0.10:5000", "hosts_string": "192.168.0.10 registry.example"},
-		{"connection_type": 1, "server": "registry.example", "username": "user", "password": "geheim", "certificate_path": "Scripts/create_admin_token.yaml"}
+		{"connection_type": 1, "server": "registry.example", "username": "user", "password": "geheim"}
 	]
 }`
 
@@ -106,6 +106,14 @@ func TestRequestsAreChecked(t *testing.T) {
 			"/private_registry_connection_info/1/connection_type", "HTTPS"},
 		{"a registry without a server", set("private_registry_connection_info/server", nil), "/private_registry_connection_info/1/server", "does not exist"},
 		{"a server that is a path", set("private_registry_connection_info/server", "../../etc"), "/private_registry_connection_info/1/server", "not a host"},
+		{"a registry at port 0", set("private_registry_connection_info/server", "registry.example:0"), "/private_registry_connection_info/1/server", "1 to 65535"},
+		{"a registry at a port that is too large", set("private_registry_connection_info/server", "registry.example:65536"),
+			"/private_registry_connection_info/1/server", "1 to 65535"},
+		{"a registry twice", set("private_registry_connection_info/server", "192.168.0.10:5000"), "/private_registry_connection_info/1/server", "twice"},
+		{"a registry without a password", set("private_registry_connection_info/password", nil),
+			"/private_registry_connection_info/1/password", "does not exist"},
+		{"a registry without a user", set("private_registry_connection_info/username", nil),
+			"/private_registry_connection_info/1/username", "does not exist"},
 		{"a certificate that the package lacks", set("private_registry_connection_info/certificate_path", "ca.crt"),
 			"/private_registry_connection_info/1/certificate_path", "no file"},
 		{"hosts without an address", set("private_registry_connection_info/hosts_string", "a b"), "/private_registry_connection_info/1/hosts_string", "IP address"},

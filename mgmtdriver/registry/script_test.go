@@ -21,7 +21,7 @@ func newMachine(t *testing.T) *machine {
 	m := &machine{t: t, dir: t.TempDir()}
 	for name, does := range map[string]string{
 		"apt-get":   `case "$*" in *update*) [ ! -e lists-locked ] || { rm lists-locked; exit 100; } ;; *install*) [ ! -e no-package ] || exit 100; touch installed ;; esac`,
-		"dpkg":      "",
+		"dpkg":      `[ ! -e locked ] || { rm locked; exit 2; }`,
 		"docker":    `[ -e installed ] || exit 127; [ "$1" = --version ] || [ -e running ]`,
 		"systemctl": `case "$*" in "restart docker"|"enable --now docker") [ ! -e broken ] || { rm -f running; exit 1; }; touch running ;; *status*) echo "Main process exited" >&2; exit 3 ;; esac`,
 		"sleep":     "",
@@ -141,8 +141,8 @@ func TestInstallationScript(t *testing.T) {
 	t.Run("the machine updates itself", func(t *testing.T) {
 		t.Parallel()
 		m := newMachine(t)
-		m.touch("lists-locked")
-		m.must("", strings.Replace(installs, "apt-get -qq update", "apt-get -qq update\napt-get -qq update", 1)+"\n"+starts)
+		m.touch("locked", "lists-locked")
+		m.must("", "dpkg --configure -a\n"+strings.Replace(installs, "apt-get -qq update", "apt-get -qq update\napt-get -qq update", 1)+"\n"+starts)
 	})
 	t.Run("there is no package", func(t *testing.T) {
 		t.Parallel()

@@ -19,9 +19,15 @@ const (
 	ClientPackage = "nfs-common"
 )
 
-// installScript installs a package unless it is there. Another apt may be at work on a machine that has just started, and there is no waiting for
-// its lock on the lists.
+// installScript installs a package unless it is there. An installation that was killed has to be ended first: apt-get refuses until then. Another
+// apt may be at work on a machine that has just started, when dpkg ends with status 2, and there is no waiting for its lock on the lists.
 const installScript = `[ "$(dpkg-query -W -f '${db:Status-Status}' "$1" 2>/dev/null)" = installed ] && exit 0
+tries=60
+until dpkg --configure -a; do
+	[ $? = 2 ] && [ $tries -gt 0 ] || break
+	tries=$((tries - 1))
+	sleep 5
+done
 apt="apt-get -q -o DPkg::Lock::Timeout=300"
 for try in 1 2 3 4 5 6 7 8 9; do
 	$apt update && break

@@ -4,9 +4,9 @@
 set -e
 export LC_ALL=C DEBIAN_FRONTEND=noninteractive
 
-# A machine that has just booted may still update itself.
+# A machine that has just booted may still update itself, for minutes.
 again() {
-	tries=20
+	tries=50
 	until "$@"; do
 		tries=$((tries - 1))
 		[ $tries -gt 0 ] || return 1
@@ -17,7 +17,7 @@ answers() { docker version >/dev/null 2>&1; }
 
 if ! docker --version >/dev/null 2>&1; then
 	echo "install Docker"
-	dpkg --configure -a </dev/null
+	again dpkg --configure -a </dev/null
 	again apt-get -qq update </dev/null
 	again apt-get -o DPkg::Lock::Timeout=300 -y -qq --no-install-recommends install docker.io ca-certificates </dev/null
 fi

@@ -112,6 +112,18 @@ func TestStorageRequestsAreChecked(t *testing.T) {
 		{"a directory that is relative", set(volume+"mount_to", "volume"), "", "/" + volume + "mount_to", "absolute path"},
 		{"a directory that climbs", set(volume+"mount_to", "/volume/../etc"), "", "/" + volume + "mount_to", "absolute path"},
 		{"the root", set(volume+"mount_to", "/"), "", "/" + volume + "mount_to", "not / itself"},
+		{"a directory of the system", set(volume+"mount_to", "/var/lib"), "", "/" + volume + "mount_to", "of the operating system"},
+		{"a directory within one of the system", set(volume+"mount_to", "/usr/local/data"), "", "/" + volume + "mount_to", "of the operating system"},
+		{"all homes", set(export+"export_dir", "/home"), "", "/" + export + "export_dir", "of the operating system"},
+		{"the home of who logs in", set(export+"export_dir", "/home/ubuntu"), "", "/" + export + "export_dir", "home of who logs in"},
+		{"a directory in the home", func(p map[string]any) {
+			set(export+"export_dir", "/home/ubuntu/nfs")(p)
+			set("pv_registration_params", []any{})(p)
+		}, "", "", ""},
+		{"a name that begins as one of the system's", func(p map[string]any) {
+			set(export+"export_dir", "/library")(p)
+			set("pv_registration_params", []any{})(p)
+		}, "", "", ""},
 		{"a directory with a blank", set(export+"export_dir", "/a b"), "", "/" + export + "export_dir", "letters, digits"},
 		{"a directory of two volumes", func(p map[string]any) {
 			entry := map[string]any{"volume_resource_id": "second", "mount_to": "/volume"}

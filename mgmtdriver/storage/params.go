@@ -62,10 +62,9 @@ func Read(r *param.Reader) *Params {
 		return nil
 	}
 	s := r.Object(ServerParameter)
-	p := &Params{Server: Server{
-		SSHCp: s.Required("ssh_cp_name"), NicCp: s.Optional("nic_cp_name"), Login: s.Login(""),
-		Mounts: readMounts(s), Exports: readExports(s),
-	}}
+	p := &Params{Server: Server{SSHCp: s.Required("ssh_cp_name"), NicCp: s.Optional("nic_cp_name"), Login: s.Login("")}}
+	home := "/home/" + p.Server.Login.Username
+	p.Server.Mounts, p.Server.Exports = readMounts(s, home), readExports(s, home)
 	if p.Server.NicCp == "" {
 		p.Server.NicCp = p.Server.SSHCp
 	}
@@ -75,10 +74,10 @@ func Read(r *param.Reader) *Params {
 	return p
 }
 
-func readMounts(s *param.Reader) []Mount {
+func readMounts(s *param.Reader, home string) []Mount {
 	var found []Mount
 	for _, entry := range list(s, "cinder_volume_setup_params") {
-		mount := Mount{Volume: entry.Required("volume_resource_id"), Dir: directory(entry, "mount_to")}
+		mount := Mount{Volume: entry.Required("volume_resource_id"), Dir: directory(entry, "mount_to", home)}
 		if slices.ContainsFunc(found, func(m Mount) bool { return m.Volume == mount.Volume }) {
 			entry.Invalid("volume_resource_id", "%s is mounted twice.", mount.Volume)
 		}
@@ -90,10 +89,10 @@ func readMounts(s *param.Reader) []Mount {
 	return found
 }
 
-func readExports(s *param.Reader) []Export {
+func readExports(s *param.Reader, home string) []Export {
 	var found []Export
 	for _, entry := range list(s, "nfs_server_setup_params") {
-		export := Export{Dir: directory(entry, "export_dir"), To: clients(entry, "export_to")}
+		export := Export{Dir: directory(entry, "export_dir", home), To: clients(entry, "export_to")}
 		if slices.Contains(found, export) {
 			entry.Invalid("export_dir", "%s is exported to %s twice.", export.Dir, export.To)
 		}
@@ -114,14 +113,25 @@ func list(r *param.Reader, name string) []*param.Reader {
 // plainPath are paths that need no quotes in /etc/fstab, /etc/exports and the answers of exportfs.
 var plainPath = regexp.MustCompile(`^(/[A-Za-z0-9_.+@-]+)+$`)
 
-// directory reads an absolute path.
-func directory(r *param.Reader, name string) string {
+// A machine whose directories are covered by a volume, or given to nobody, does not let one in any more, or does not start.
+var (
+	systemDirs  = []string{"/home", "/opt", "/root", "/tmp", "/var", "/var/cache", "/var/lib", "/var/log", "/var/spool", "/var/tmp"}
+	systemTrees = []string{"/bin", "/boot", "/dev", "/etc", "/lib", "/lib32", "/lib64", "/libx32", "/proc", "/run", "/sbin", "/sys", "/usr",
+		"/var/lib/vnfm", "/var/lock", "/var/run"}
+)
+
+// directory reads an absolute path, of none of the system's directories and not of the home of who logs in.
+func directory(r *param.Reader, name, home string) string {
 	dir := r.Required(name)
 	switch {
 	case !path.IsAbs(dir) || dir != path.Clean(dir) || dir == "/":
 		r.Invalid(name, "it must be an absolute path without /./, /../ and / at its end, and not / itself.")
 	case !plainPath.MatchString(dir):
 		r.Invalid(name, "it may have letters, digits, and _ . + @ - in its names.")
+	case slices.Contains(systemDirs, dir), slices.ContainsFunc(systemTrees, func(tree string) bool { return within(dir, tree) }):
+		r.Invalid(name, "%s is a directory of the operating system.", dir)
+	case dir == home:
+		r.Invalid(name, "%s is the home of who logs in.", dir)
 	}
 	return dir
 }

@@ -47,7 +47,7 @@ func (c *cluster) proxy(first, second string) (url string) {
 // at starts a server at an address.
 func (c *cluster) at(address string) *process {
 	c.t.Helper()
-	return c.serve("--listen", address)
+	return c.serve("--listen", address, "--drain-delay", "8s")
 }
 
 // TestRollingRestartBehindTheProxy restarts both servers, one after the other, while clients call through the proxy. No request fails.

@@ -41,6 +41,7 @@ type serveFlags struct {
 	Listen          string             `default:"127.0.0.1:9890" env:"VNFM_LISTEN" help:"Address of the API. Others than this machine reach it only with --auth, and with TLS or behind a proxy that has it. Default: 127.0.0.1:9890."`
 	TLS             auth.TLSOptions    `embed:"" prefix:"tls-" envprefix:"VNFM_TLS_"`
 	AuditRetention  time.Duration      `default:"8760h" env:"VNFM_AUDIT_RETENTION" help:"Time for which it is known who has changed what. Default: 8760h (a year)."`
+	DrainDelay      time.Duration      `default:"0s" env:"VNFM_DRAIN_DELAY" help:"Time for which the server still answers when it is told to stop, while /readyz says that it is not ready: proxies before several servers then cost no request. Default: 0s."`
 	BehindProxy     bool               `env:"VNFM_BEHIND_PROXY" help:"Serve plain HTTP on an address that others reach: a proxy in front of it has TLS."`
 	Workers         int                `default:"200" env:"VNFM_WORKERS" help:"Operations that this process carries out at once. Default: 200."`
 	MaxPackageBytes int64              `default:"17179869184" env:"VNFM_MAX_PACKAGE_BYTES" help:"Largest VNF package, in bytes. Default: 17179869184 (16 GiB)."`
@@ -221,7 +222,7 @@ func (f *serveFlags) serve(ctx context.Context, logger *slog.Logger, ready func(
 	}
 	api, err := server.New(server.Config{
 		Instances: manager, Operations: manager, Vims: vims, Packages: packages, Subscriptions: subscriptions,
-		Gate: with.gate, TLS: with.tls, Audit: db,
+		Gate: with.gate, TLS: with.tls, Audit: db, DrainDelay: f.DrainDelay,
 		Ready: db.Ready, Away: store.Away, Telemetry: measured, Logger: logger, PageSize: f.PageSize,
 		RateLimit: f.RateLimit, BehindProxy: f.BehindProxy, Hosts: f.hosts(),
 	})

@@ -29,6 +29,9 @@ const readyTime = 3 * time.Second
 
 // readyz tells whether the process can do its work.
 func (s *Server) readyz(c echo.Context) error {
+	if s.leaving.Load() {
+		return &problem{http.StatusServiceUnavailable, "the server is about to stop"}
+	}
 	ctx, cancel := context.WithTimeout(c.Request().Context(), readyTime)
 	defer cancel()
 	if err := s.config.Ready(ctx); err != nil {

@@ -21,7 +21,11 @@ func (s *Server) named(next echo.HandlerFunc) echo.HandlerFunc {
 	}
 }
 
+// knows reports whether a name is one of this server. No browser leaves it out, but health checks of proxies do.
 func (s *Server) knows(host string) bool {
+	if host == "" {
+		return true
+	}
 	if name, _, err := net.SplitHostPort(host); err == nil {
 		host = name
 	}

@@ -9,6 +9,7 @@ import (
 	"log/slog"
 	"net"
 	"net/http"
+	"sync/atomic"
 	"time"
 
 	"github.com/google/uuid"
@@ -74,6 +75,7 @@ type Config struct {
 	BehindProxy   bool                            // all clients have the address of a proxy
 	Hosts         []string                        // names by which clients may call it, besides addresses; nil: any
 	Patience      time.Duration                   // with a client that sends or takes nothing; default 1 minute
+	DrainDelay    time.Duration                   // between saying that the server is not ready any more and its end; default none
 	Deadline      time.Duration                   // of a request that moves no package content; default 1 minute
 	Telemetry     *telemetry.Telemetry            // default: one of its own, without traces
 	Logger        *slog.Logger                    // default: the default logger
@@ -84,6 +86,7 @@ type Server struct {
 	config    Config
 	echo      *echo.Echo
 	validator *validator
+	leaving   atomic.Bool // the server is about to stop
 	pace      *pace
 	places    *concurrency
 
@@ -190,9 +193,19 @@ func (s *Server) Serve(ctx context.Context, listener net.Listener) error {
 	})
 	group.Go(func() error {
 		<-serving.Done()
+		if ctx.Err() != nil {
+			s.leave()
+		}
 		return shutDown(context.WithoutCancel(ctx), server)
 	})
 	return group.Wait()
+}
+
+// leave tells proxies that the server is about to stop, and goes on answering until they know: connections that wait to be taken when it
+// stops are lost, and with them requests that a proxy cannot repeat.
+func (s *Server) leave() {
+	s.leaving.Store(true)
+	<-time.After(s.config.DrainDelay)
 }
 
 // drainTime is how long a request that is being answered may still take when the server stops. An upload that takes longer is cut

@@ -191,8 +191,13 @@ func TestTransferThatTakesSeveralCalls(t *testing.T) {
 	if !result.Again || !strings.Contains(result.Detail, imagePath) || !strings.Contains(result.Detail, "of 33 MB") {
 		t.Fatalf("got %+v", result)
 	}
-	if result = transfer(result.State); result.Again || pkg.opened != 3 {
-		t.Errorf("got %+v, and the file was opened %d times", result, pkg.opened)
+	calls := 1
+	for result.Again { // more than once where the machine is busy
+		result = transfer(result.State)
+		calls++
+	}
+	if pkg.opened != calls+1 {
+		t.Errorf("the file was opened %d times in %d calls", pkg.opened, calls)
 	}
 	if got := b.world.View(b.address).Files; len(got) != 1 {
 		t.Errorf("the machine has %q", got)

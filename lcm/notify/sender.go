@@ -271,5 +271,6 @@ func (s *Sender) login(subscription *Subscription) peer.Login {
 // backoff is the pause after so many failures in a row.
 func (s *Sender) backoff(failures int) time.Duration {
 	pause := min(s.config.Backoff<<min(failures-1, 16), maxBackoff)
-	return pause - time.Duration(rand.Int64N(int64(pause)/4+1)) // many consumers behind one broken proxy do not come back at once //nolint:gosec // jitter
+	// Many consumers behind one broken proxy do not come back at once.
+	return pause - time.Duration(rand.Int64N(int64(pause)/4+1)) //nolint:gosec // jitter
 }

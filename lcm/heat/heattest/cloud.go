@@ -256,7 +256,7 @@ func newShortID() string {
 	for i := range out {
 		b := raw[i]
 		if i == 6 || i == 8 { // these bytes hold the version and variant of the UUID
-			b = raw[6+i]
+			b = raw[6+i] //nolint:gosec // there are 16
 		}
 		out[i] = alphabet[b&31]
 	}

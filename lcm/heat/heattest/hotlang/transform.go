@@ -1,7 +1,7 @@
 package hotlang
 
 import (
-	"crypto/md5" //nolint:gosec // Heat's
+	"crypto/md5"  //nolint:gosec // Heat's
 	"crypto/sha1" //nolint:gosec // Heat's
 	"crypto/sha256"
 	"crypto/sha512"

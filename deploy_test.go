@@ -56,7 +56,7 @@ func TestComposeRunsTwoServersBehindAProxy(t *testing.T) {
 			len(s.Volumes) != 1 || s.Volumes[0] != "key:/data" {
 			t.Errorf("%s does not share the database and the key: %+v", name, s)
 		}
-		if !s.ReadOnly || len(s.CapDrop) != 1 || s.CapDrop[0] != "ALL" || s.StopGrace != "35s" || len(s.SecurityOpt) != 1 || s.NetworkMode != "host" {
+		if !s.ReadOnly || len(s.CapDrop) != 1 || s.CapDrop[0] != "ALL" || s.StopGrace != "45s" || len(s.SecurityOpt) != 1 || s.NetworkMode != "host" {
 			t.Errorf("%s: %+v", name, s)
 		}
 		if s.DependsOn["postgres"].Condition != "service_healthy" {

@@ -58,6 +58,9 @@ func status(t *testing.T, token string) (int, string) {
 
 // TestKeystoneSaysWhoMayCall has a user of another project come and go.
 func TestKeystoneSaysWhoMayCall(t *testing.T) {
+	if testing.Short() {
+		t.Skip("short")
+	}
 	for _, wrong := range []string{"", "made-up"} {
 		if got, challenge := status(t, wrong); got != http.StatusUnauthorized || !strings.HasPrefix(challenge, "Keystone uri=") {
 			t.Errorf("token %q: status %d, WWW-Authenticate %q", wrong, got, challenge)

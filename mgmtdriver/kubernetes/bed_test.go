@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"vnfm/mgmtdriver"
+	"vnfm/mgmtdriver/drivertest"
 	"vnfm/mgmtdriver/kubernetes"
 	"vnfm/mgmtdriver/kubernetes/kubetest"
 	"vnfm/mgmtdriver/ssh"
@@ -31,10 +32,10 @@ type bed struct {
 	network string // such as 127.40.7.
 	vms     map[string]*sshtest.Server
 	keys    *sshtest.HostKeys
-	vims    *vims
+	vims    *drivertest.Vims
 	files   fs.FS
 	params  map[string]any
-	log     *journal
+	log     *drivertest.Journal
 	pause   time.Duration // between two calls of a step
 	ports   []mgmtdriver.Port
 	machine sshtest.Options // what is not said otherwise of all machines
@@ -75,7 +76,7 @@ func newBed(tb testing.TB, of setting) *bed {
 	tb.Cleanup(func() { _ = pool.Close() })
 	of.config.SSHPort = sshtest.DefaultPort
 	b := &bed{t: tb, world: kubetest.New(of.world), driver: kubernetes.New(pool, of.config), vms: map[string]*sshtest.Server{}, keys: &sshtest.HostKeys{},
-		vims: &vims{}, files: samples.Kubernetes(), network: reserveNetwork(tb), log: &journal{}, pause: 2 * time.Millisecond}
+		vims: &drivertest.Vims{}, files: samples.Kubernetes(), network: reserveNetwork(tb), log: &drivertest.Journal{}, pause: 2 * time.Millisecond}
 	tb.Cleanup(func() {
 		for _, vm := range b.vms {
 			_ = vm.Close()
@@ -277,7 +278,7 @@ func (b *bed) call(hook mgmtdriver.Hook) *mgmtdriver.Call {
 		Operation: mgmtdriver.Operation{ID: fmt.Sprintf("op-%d", b.opID), Type: b.operation, Request: json.RawMessage(b.request), AdditionalParams: additional},
 		Instance:  mgmtdriver.Instance{ID: "instance", Name: "cluster", FlavourID: "simple", AdditionalParams: b.params},
 		Before:    b.before, After: b.after, Removed: b.removed, Added: b.added, Ports: b.ports, Vdus: sampleVdus,
-		Package: files{b.files}, HostKeys: b.keys, Vims: b.vims, Log: slog.New(slog.NewTextHandler(b.log, nil)),
+		Package: drivertest.Files{FS: b.files}, HostKeys: b.keys, Vims: b.vims, Log: slog.New(slog.NewTextHandler(b.log, nil)),
 		Outputs: map[string]json.RawMessage{},
 	}
 }
@@ -380,7 +381,7 @@ func (b *bed) scripts(last string) (prepared, joined int) {
 // state is what the world looks like, without what is different in every world.
 func (b *bed) state() any {
 	view := b.world.View()
-	content, err := json.Marshal(map[string]any{"world": view, "vim": b.vims.shown(), "scripts": b.allScripts()})
+	content, err := json.Marshal(map[string]any{"world": view, "vim": b.vims.Shown(), "scripts": b.allScripts()})
 	if err != nil {
 		b.t.Error(err)
 	}

@@ -21,7 +21,7 @@ func TestClusterWithOneMaster(t *testing.T) {
 		t.Errorf("nodes %s", got)
 	}
 	want := map[string]any{"name": "kubernetes_vim", "url": "https://" + b.network + "11:6443", "type": "kubernetes", "made": 1, "token": true, "ca": true}
-	if diff := cmp.Diff(want, b.vims.shown()); diff != "" {
+	if diff := cmp.Diff(want, b.vims.Shown()); diff != "" {
 		t.Errorf("VIM (-want +got):\n%s", diff)
 	}
 	for address, hosts := range b.world.View().Hosts {
@@ -52,24 +52,24 @@ func TestClusterWithOneMaster(t *testing.T) {
 	b.must(mgmtdriver.HealStart)
 	b.replaced()
 	b.must(mgmtdriver.HealEnd)
-	if got := b.nodes(); got != "master11 worker52 worker54" || b.vims.made != 1 {
+	if got := b.nodes(); got != "master11 worker52 worker54" || b.vims.Made != 1 {
 		t.Errorf("healed a worker: nodes %s", got)
 	}
 
 	b.heal()
 	b.must(mgmtdriver.HealStart)
-	if b.vims.vim != nil {
+	if b.vims.Vim != nil {
 		t.Error("the VIM is registered while there is no cluster")
 	}
 	b.replaced()
 	b.must(mgmtdriver.HealEnd)
-	if b.vims.made != 2 || b.vims.vim == nil {
-		t.Errorf("healed as a whole: VIM %v", b.vims.shown())
+	if b.vims.Made != 2 || b.vims.Vim == nil {
+		t.Errorf("healed as a whole: VIM %v", b.vims.Shown())
 	}
 	b.begin("TERMINATE", `{}`)
 	b.before, b.removed, b.after = b.vnfcs, b.vnfcs, nil
 	b.must(mgmtdriver.TerminateEnd)
-	if b.vims.vim != nil {
+	if b.vims.Vim != nil {
 		t.Error("the VIM is left")
 	}
 }
@@ -82,7 +82,7 @@ func TestClusterWithSeveralMasters(t *testing.T) {
 	if got := b.nodes(); got != "master11 master12 master13 worker51 worker52" {
 		t.Errorf("nodes %s", got)
 	}
-	if got := b.vims.shown()["url"]; got != "https://"+b.network+vip+":16443" {
+	if got := b.vims.Shown()["url"]; got != "https://"+b.network+vip+":16443" {
 		t.Errorf("VIM at %s", got)
 	}
 	// The one that has made the cluster, while it is dead.
@@ -108,8 +108,8 @@ func TestClusterWithSeveralMasters(t *testing.T) {
 			t.Errorf("load balancer of %s: %q", address, servers)
 		}
 	}
-	if len(view.Balancers) != 3 || b.vims.made != 1 {
-		t.Errorf("load balancers of %v, VIM %v", view.Balancers, b.vims.shown())
+	if len(view.Balancers) != 3 || b.vims.Made != 1 {
+		t.Errorf("load balancers of %v, VIM %v", view.Balancers, b.vims.Shown())
 	}
 }
 

@@ -255,7 +255,7 @@ func TestVimThatIsInUse(t *testing.T) {
 	b := newBed(t, setting{masters: 1, workers: 1})
 	b.instantiate()
 	b.must(mgmtdriver.InstantiateEnd)
-	b.vims.inUse = true
+	b.vims.InUse = true
 	b.heal()
 	b.fails(mgmtdriver.HealStart, "in use")
 }
@@ -325,8 +325,8 @@ func TestHealOfWhatHasNoAddresses(t *testing.T) {
 		b.heal()
 		b.removed = withoutPorts(b.removed)
 		b.must(mgmtdriver.HealStart)
-		if b.vims.vim != nil {
-			t.Errorf("the former cluster is still registered: %v", b.vims.shown())
+		if b.vims.Vim != nil {
+			t.Errorf("the former cluster is still registered: %v", b.vims.Shown())
 		}
 	})
 	t.Run("a master", func(t *testing.T) {

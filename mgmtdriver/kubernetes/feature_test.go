@@ -231,7 +231,7 @@ func TestFloatingAddresses(t *testing.T) {
 	b.ports = append(b.ports, mgmtdriver.Port{Name: "vip_FIP", Floating: true, Addresses: []netip.Addr{outside}})
 	b.instantiate()
 	b.must(mgmtdriver.InstantiateEnd)
-	if got := b.vims.vim.URL; got != "https://192.0.2.7:16443" {
+	if got := b.vims.Vim.URL; got != "https://192.0.2.7:16443" {
 		t.Errorf("VIM at %s", got)
 	}
 	if env := b.world.Environment(b.address("12")); env["K8S_CERT_SANS"] != "192.0.2.7" {

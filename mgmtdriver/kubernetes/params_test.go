@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"vnfm/mgmtdriver"
+	"vnfm/mgmtdriver/drivertest"
 	"vnfm/mgmtdriver/kubernetes"
 	"vnfm/samples"
 )
@@ -133,8 +134,8 @@ func TestRequestsAreChecked(t *testing.T) {
 			}
 			row.change(parameter)
 			driver := kubernetes.New(nil, kubernetes.Config{})
-			err := driver.Check(t.Context(), &mgmtdriver.Call{Hook: mgmtdriver.InstantiateEnd, Package: files{samples.Kubernetes()}, Vdus: vdus, PortNames: portNames,
-				Operation: mgmtdriver.Operation{Type: "INSTANTIATE"}, Vims: &vims{names: []string{"taken"}},
+			err := driver.Check(t.Context(), &mgmtdriver.Call{Hook: mgmtdriver.InstantiateEnd, Package: drivertest.Files{FS: samples.Kubernetes()}, Vdus: vdus, PortNames: portNames,
+				Operation: mgmtdriver.Operation{Type: "INSTANTIATE"}, Vims: &drivertest.Vims{Names: []string{"taken"}},
 				Instance: mgmtdriver.Instance{AdditionalParams: map[string]any{kubernetes.Parameter: parameter}}})
 			expectInvalid(t, err, row.attribute, row.says)
 		})

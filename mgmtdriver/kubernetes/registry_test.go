@@ -16,6 +16,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"vnfm/mgmtdriver"
+	"vnfm/mgmtdriver/drivertest"
 	"vnfm/mgmtdriver/kubernetes/kubetest"
 )
 
@@ -38,7 +39,7 @@ func certificate(t *testing.T) string {
 func (b *bed) add(name, content string) {
 	b.t.Helper()
 	all := fstest.MapFS{name: {Data: []byte(content)}}
-	names, err := files{b.files}.Names(b.t.Context())
+	names, err := drivertest.Files{FS: b.files}.Names(b.t.Context())
 	for _, there := range names {
 		if err == nil {
 			var data []byte

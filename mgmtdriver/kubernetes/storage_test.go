@@ -130,8 +130,8 @@ func TestHealOfTheStorageServer(t *testing.T) {
 			b.replaced()
 			b.must(mgmtdriver.HealEnd)
 			b.expectStorage("11", "51", "52")
-			if b.vims.made != 1 {
-				t.Errorf("VIM %v", b.vims.shown())
+			if b.vims.Made != 1 {
+				t.Errorf("VIM %v", b.vims.Shown())
 			}
 		})
 	}
@@ -230,8 +230,8 @@ func TestStorageThatFails(t *testing.T) {
 			row.spoil(b)
 			b.instantiate()
 			b.fails(mgmtdriver.InstantiateEnd, row.says...)
-			if b.vims.vim != nil || len(b.world.View().Volumes) > 0 {
-				t.Errorf("VIM %v, PersistentVolumes %v", b.vims.shown(), b.world.View().Volumes)
+			if b.vims.Vim != nil || len(b.world.View().Volumes) > 0 {
+				t.Errorf("VIM %v, PersistentVolumes %v", b.vims.Shown(), b.world.View().Volumes)
 			}
 			if row.mend != nil {
 				row.mend(b)

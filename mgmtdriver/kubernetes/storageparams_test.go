@@ -9,6 +9,7 @@ import (
 	"testing/fstest"
 
 	"vnfm/mgmtdriver"
+	"vnfm/mgmtdriver/drivertest"
 	"vnfm/mgmtdriver/kubernetes"
 	"vnfm/samples"
 )
@@ -173,9 +174,9 @@ func TestStorageRequestsAreChecked(t *testing.T) {
 				tree["Files/kubernetes/nfs-pv1.yaml"].Data = []byte(row.manifest)
 			}
 			driver := kubernetes.New(nil, kubernetes.Config{})
-			err := driver.Check(t.Context(), &mgmtdriver.Call{Hook: mgmtdriver.InstantiateEnd, Package: files{tree}, Vdus: sampleVdus,
+			err := driver.Check(t.Context(), &mgmtdriver.Call{Hook: mgmtdriver.InstantiateEnd, Package: drivertest.Files{FS: tree}, Vdus: sampleVdus,
 				PortNames: []string{"masterNode_CP1", "workerNode_CP2", "storage_server_CP", "storage_server_FIP"},
-				Operation: mgmtdriver.Operation{Type: "INSTANTIATE"}, Vims: &vims{},
+				Operation: mgmtdriver.Operation{Type: "INSTANTIATE"}, Vims: &drivertest.Vims{},
 				Instance: mgmtdriver.Instance{AdditionalParams: map[string]any{kubernetes.Parameter: parameter}}})
 			expectInvalid(t, err, row.attribute, row.says)
 		})

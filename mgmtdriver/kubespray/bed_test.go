@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"vnfm/mgmtdriver"
+	"vnfm/mgmtdriver/drivertest"
 	"vnfm/mgmtdriver/kubespray"
 	"vnfm/mgmtdriver/kubespray/spraytest"
 	"vnfm/mgmtdriver/ssh"
@@ -29,10 +30,10 @@ type bed struct {
 	network string // such as 127.40.7.
 	vms     map[string]*sshtest.Server
 	keys    *sshtest.HostKeys
-	vims    *vims
+	vims    *drivertest.Vims
 	files   fs.FS
 	params  map[string]any
-	log     *journal
+	log     *drivertest.Journal
 
 	vnfcs, before, after, removed, added []mgmtdriver.Vnfc
 	request                              string
@@ -69,7 +70,7 @@ func newBed(tb testing.TB, of setting) *bed {
 	tb.Cleanup(func() { _ = pool.Close() })
 	of.config.SSHPort = sshtest.DefaultPort
 	b := &bed{t: tb, world: spraytest.New(of.world), driver: kubespray.New(pool, of.config), vms: map[string]*sshtest.Server{}, keys: &sshtest.HostKeys{},
-		vims: &vims{}, files: samples.Kubespray(), network: reserveNetwork(tb), log: &journal{}}
+		vims: &drivertest.Vims{}, files: samples.Kubespray(), network: reserveNetwork(tb), log: &drivertest.Journal{}}
 	tb.Cleanup(func() {
 		for _, vm := range b.vms {
 			_ = vm.Close()
@@ -201,7 +202,7 @@ func (b *bed) call(hook mgmtdriver.Hook) *mgmtdriver.Call {
 			RollingBack: b.rollingBack},
 		Instance: mgmtdriver.Instance{ID: "instance", Name: "cluster", FlavourID: "simple", AdditionalParams: b.params},
 		Before:   b.before, After: b.after, Removed: b.removed, Added: b.added, Ports: b.ports,
-		Package: files{b.files}, HostKeys: b.keys, Vims: b.vims, Log: slog.New(slog.NewTextHandler(b.log, nil)),
+		Package: drivertest.Files{FS: b.files}, HostKeys: b.keys, Vims: b.vims, Log: slog.New(slog.NewTextHandler(b.log, nil)),
 		Outputs: map[string]json.RawMessage{},
 	}
 }
@@ -328,7 +329,7 @@ func (b *bed) inventory() string {
 // state is what the world looks like, without what is different in every world.
 func (b *bed) state() any {
 	view := b.world.View()
-	content, err := json.Marshal(map[string]any{"nodes": view.Nodes, "members": view.Members, "vim": b.vims.shown(), "routes": b.world.Routes(),
+	content, err := json.Marshal(map[string]any{"nodes": view.Nodes, "members": view.Members, "vim": b.vims.Shown(), "routes": b.world.Routes(),
 		"inventory": b.inventory(), "directories": b.world.Directories(), "known": b.world.Known(), "sealed": b.world.Sealed(directory),
 		"runs": b.world.Runs()})
 	if err != nil {

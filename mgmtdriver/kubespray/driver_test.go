@@ -42,7 +42,7 @@ func TestCluster(t *testing.T) {
 		t.Errorf("members of etcd: %v", members)
 	}
 	want := map[string]any{"name": "kubernetes_vim", "url": "https://" + b.network + "90:8383", "type": "kubernetes", "made": 1, "token": true, "ca": true}
-	if diff := cmp.Diff(want, b.vims.shown()); diff != "" {
+	if diff := cmp.Diff(want, b.vims.Shown()); diff != "" {
 		t.Errorf("VIM (-want +got):\n%s", diff)
 	}
 	config, err := b.vms[balancerLast].ReadFile(".kube/config")
@@ -88,14 +88,14 @@ func TestCluster(t *testing.T) {
 	b.replaced()
 	b.must(mgmtdriver.HealEnd)
 	b.expect("healed the load balancer", "master11 master12 master13 worker52 worker54", "master11 master12 master13 worker52 worker54")
-	if len(b.world.Runs()) != runs || b.vims.made != 1 {
+	if len(b.world.Runs()) != runs || b.vims.Made != 1 {
 		t.Errorf("for the load balancer, playbooks were run: %q", b.world.Runs()[runs:])
 	}
 
 	b.heal()
 	b.must(mgmtdriver.HealStart)
-	if len(b.world.Directories()) > 0 || b.vims.vim != nil {
-		t.Errorf("before all is healed: %v, VIM %v", b.world.Directories(), b.vims.shown())
+	if len(b.world.Directories()) > 0 || b.vims.Vim != nil {
+		t.Errorf("before all is healed: %v, VIM %v", b.world.Directories(), b.vims.Shown())
 	}
 	b.replaced()
 	b.must(mgmtdriver.HealEnd)
@@ -104,8 +104,8 @@ func TestCluster(t *testing.T) {
 	b.world.Know(b.network+"52", "192.0.2.1")
 	b.terminate("GRACEFUL")
 	b.must(mgmtdriver.TerminateEnd)
-	if len(b.world.Directories()) > 0 || b.vims.vim != nil || len(b.world.Known()) != 2 {
-		t.Errorf("terminated: %v, VIM %v, known %q", b.world.Directories(), b.vims.shown(), b.world.Known())
+	if len(b.world.Directories()) > 0 || b.vims.Vim != nil || len(b.world.Known()) != 2 {
+		t.Errorf("terminated: %v, VIM %v, known %q", b.world.Directories(), b.vims.Shown(), b.world.Known())
 	}
 }
 
@@ -116,7 +116,7 @@ func TestClusterWithoutLoadBalancer(t *testing.T) {
 	b.instantiate()
 	b.must(mgmtdriver.InstantiateEnd)
 	b.expect("instantiated", "master11 worker51", "", "cluster.yml")
-	if url := b.vims.shown()["url"]; url != "https://"+b.network+"11:6443" {
+	if url := b.vims.Shown()["url"]; url != "https://"+b.network+"11:6443" {
 		t.Errorf("VIM at %s", url)
 	}
 	b.scaleOut("52")
@@ -156,8 +156,8 @@ func TestLoadBalancerThatIsNotKnown(t *testing.T) {
 	b.vnfcs = append(b.vnfcs, b.vnfc("bastion", "91"))
 	b.instantiate()
 	expectFailure(t, b.run(mgmtdriver.InstantiateEnd), "externalLB_FIP of external_lb_param", "2 VNFCs are no nodes")
-	if b.vims.vim != nil || len(b.world.Runs()) > 0 {
-		t.Errorf("playbooks %q, VIM %v", b.world.Runs(), b.vims.shown())
+	if b.vims.Vim != nil || len(b.world.Runs()) > 0 {
+		t.Errorf("playbooks %q, VIM %v", b.world.Runs(), b.vims.Shown())
 	}
 }
 

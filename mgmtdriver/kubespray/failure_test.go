@@ -75,8 +75,8 @@ func TestAnsibleServerThatDoesNotAnswer(t *testing.T) {
 	}
 	b.terminate("FORCEFUL")
 	b.must(mgmtdriver.TerminateEnd)
-	if !strings.Contains(b.log.String(), "what belongs to a cluster stays on the Ansible server") || b.vims.vim != nil {
-		t.Errorf("a forceful termination: VIM %v, log\n%s", b.vims.shown(), b.log)
+	if !strings.Contains(b.log.String(), "what belongs to a cluster stays on the Ansible server") || b.vims.Vim != nil {
+		t.Errorf("a forceful termination: VIM %v, log\n%s", b.vims.Shown(), b.log)
 	}
 	b.rollingBack, b.request = true, "{}"
 	b.must(mgmtdriver.TerminateEnd)
@@ -269,7 +269,7 @@ func TestMasterIsNotHealed(t *testing.T) {
 			if failure := (*mgmtdriver.Failure)(nil); errors.As(err, &failure) && failure.Status != 409 {
 				t.Errorf("status %d", failure.Status)
 			}
-			if len(b.world.Runs()) != runs || b.vims.vim == nil || len(b.world.Routes()) != masters+1 {
+			if len(b.world.Runs()) != runs || b.vims.Vim == nil || len(b.world.Routes()) != masters+1 {
 				t.Errorf("something was changed: %q, routes %q", b.world.Runs()[runs:], b.world.Routes())
 			}
 		})

@@ -72,7 +72,7 @@ func TestRequestsThatAreRefused(t *testing.T) {
 		t.Run(row.name, func(t *testing.T) {
 			t.Parallel()
 			b := newBed(t, setting{masters: 1, workers: 1, change: row.change})
-			b.vims.names = []string{"taken"}
+			b.vims.Names = []string{"taken"}
 			b.begin("INSTANTIATE", "{}")
 			call := b.asked(mgmtdriver.InstantiateEnd)
 			call.Vdus = []mgmtdriver.Vdu{{ID: "masterNode", AspectID: "master_instance"}, {ID: "workerNode", AspectID: "worker_instance"}}

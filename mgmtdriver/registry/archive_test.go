@@ -12,6 +12,7 @@ import (
 	"testing/fstest"
 
 	"vnfm/mgmtdriver"
+	"vnfm/mgmtdriver/drivertest"
 	"vnfm/mgmtdriver/registry"
 	"vnfm/mgmtdriver/registry/registrytest"
 )
@@ -77,7 +78,7 @@ func TestArchivesAreChecked(t *testing.T) {
 			if row.says != "" {
 				attribute = "/image_path"
 			}
-			expectInvalid(t, checkArchive(t, files{fstest.MapFS{imagePath: {Data: row.content}}}), attribute, row.says)
+			expectInvalid(t, checkArchive(t, drivertest.Files{FS: fstest.MapFS{imagePath: {Data: row.content}}}), attribute, row.says)
 		})
 	}
 }
@@ -163,7 +164,7 @@ func FuzzArchive(f *testing.F) {
 	f.Add(gzipped(registrytest.Archive(otherImage)))
 	f.Add(layout(named("registry:latest")))
 	f.Fuzz(func(t *testing.T, content []byte) {
-		err := checkArchive(t, files{fstest.MapFS{imagePath: {Data: content}}})
+		err := checkArchive(t, drivertest.Files{FS: fstest.MapFS{imagePath: {Data: content}}})
 		if err != nil && !errors.As(err, new(*mgmtdriver.Invalid)) {
 			t.Errorf("got %v", err)
 		}

@@ -1,23 +1,19 @@
 package registry_test
 
 import (
-	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
-	"io/fs"
 	"log/slog"
 	"maps"
 	"net/netip"
-	"slices"
 	"strings"
-	"sync"
 	"testing"
 	"testing/fstest"
 	"time"
 
 	"vnfm/mgmtdriver"
+	"vnfm/mgmtdriver/drivertest"
 	"vnfm/mgmtdriver/registry"
 	"vnfm/mgmtdriver/registry/registrytest"
 	"vnfm/mgmtdriver/ssh"
@@ -43,7 +39,7 @@ type bed struct {
 	release func()
 	files   fstest.MapFS
 	params  map[string]any
-	log     *journal
+	log     *drivertest.Journal
 	keys    *sshtest.HostKeys
 	vnfc    mgmtdriver.Vnfc
 	ports   []mgmtdriver.Port
@@ -68,7 +64,7 @@ func newBed(t *testing.T, of setting) *bed {
 	if of.config.AnswerTime == 0 {
 		of.config.AnswerTime = 50 * time.Millisecond
 	}
-	b := &bed{t: t, world: registrytest.New(of.world), driver: registry.New(pool, of.config), log: &journal{}, keys: &sshtest.HostKeys{},
+	b := &bed{t: t, world: registrytest.New(of.world), driver: registry.New(pool, of.config), log: &drivertest.Journal{}, keys: &sshtest.HostKeys{},
 		files: fstest.MapFS{imagePath: {Data: registrytest.Archive(seenImage)}}}
 	var err error
 	if b.address, b.release, err = sshtest.FreeAddr(t.Context(), sshtest.DefaultPort); err != nil {
@@ -117,7 +113,7 @@ func (b *bed) call(hook mgmtdriver.Hook) *mgmtdriver.Call {
 		Operation: mgmtdriver.Operation{ID: fmt.Sprintf("op-%d", b.opID), Type: b.kind, Request: json.RawMessage(`{}`)},
 		Instance: mgmtdriver.Instance{ID: "instance", Name: "registry", FlavourID: "simple",
 			AdditionalParams: map[string]any{registry.Parameter: b.params}},
-		After: append([]mgmtdriver.Vnfc{b.vnfc}, b.further...), Added: []mgmtdriver.Vnfc{b.vnfc}, Ports: b.ports, Package: files{b.files}, HostKeys: b.keys,
+		After: append([]mgmtdriver.Vnfc{b.vnfc}, b.further...), Added: []mgmtdriver.Vnfc{b.vnfc}, Ports: b.ports, Package: drivertest.Files{FS: b.files}, HostKeys: b.keys,
 		Log: slog.New(slog.NewTextHandler(b.log, &slog.HandlerOptions{Level: slog.LevelDebug})), Outputs: map[string]json.RawMessage{},
 	}
 }
@@ -191,44 +187,4 @@ func (b *bed) fails(hook mgmtdriver.Hook, step string, says ...string) map[strin
 		}
 	}
 	return outputs
-}
-
-// files is a VNF package in a file system.
-type files struct{ fs.FS }
-
-func (f files) Names(context.Context) ([]string, error) {
-	var names []string
-	err := fs.WalkDir(f.FS, ".", func(name string, entry fs.DirEntry, err error) error {
-		if err == nil && !entry.IsDir() {
-			names = append(names, name)
-		}
-		return err
-	})
-	slices.Sort(names)
-	return names, err
-}
-
-func (f files) Open(_ context.Context, path string) (io.ReadCloser, error) {
-	if !fs.ValidPath(path) {
-		return nil, &fs.PathError{Op: "open", Path: path, Err: fs.ErrNotExist}
-	}
-	return f.FS.Open(path)
-}
-
-// journal is a log that many write to.
-type journal struct {
-	mu   sync.Mutex
-	text strings.Builder
-}
-
-func (j *journal) Write(p []byte) (int, error) {
-	j.mu.Lock()
-	defer j.mu.Unlock()
-	return j.text.Write(p)
-}
-
-func (j *journal) String() string {
-	j.mu.Lock()
-	defer j.mu.Unlock()
-	return j.text.String()
 }

@@ -8,6 +8,7 @@ import (
 	"testing/fstest"
 
 	"vnfm/mgmtdriver"
+	"vnfm/mgmtdriver/drivertest"
 	"vnfm/mgmtdriver/registry"
 	"vnfm/mgmtdriver/registry/registrytest"
 )
@@ -75,7 +76,7 @@ func TestParametersAreChecked(t *testing.T) {
 			row.change(additional[registry.Parameter].(map[string]any))
 			for _, hook := range []mgmtdriver.Hook{mgmtdriver.InstantiateEnd, mgmtdriver.HealEnd} {
 				err := registry.New(nil, registry.Config{}).Check(t.Context(), &mgmtdriver.Call{Hook: hook, PortNames: []string{"CP1"},
-					Package:  files{fstest.MapFS{imagePath: {Data: registrytest.Archive(seenImage)}}},
+					Package:  drivertest.Files{FS: fstest.MapFS{imagePath: {Data: registrytest.Archive(seenImage)}}},
 					Instance: mgmtdriver.Instance{AdditionalParams: additional}})
 				expectInvalid(t, err, row.attribute, row.says)
 			}

@@ -16,7 +16,7 @@ import (
 	"vnfm/mgmtdriver/ssh"
 )
 
-// BenchmarkTransfer compares Put, which checks what has arrived, with OpenSSH's own sftp to the same server, for a file of 1 GiB that cannot be
+// BenchmarkTransfer compares Put with OpenSSH's own sftp to the same server, for a file of 1 GiB that cannot be
 // compressed. They take turns, since a machine is not always equally fast.
 func BenchmarkTransfer(b *testing.B) {
 	const size = 1 << 30

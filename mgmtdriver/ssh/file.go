@@ -85,7 +85,7 @@ func (e *Incomplete) Error() string {
 	return fmt.Sprintf("%s: %d of %d bytes of %s are there", e.Host, e.Sent, e.Digest.Size, e.Path)
 }
 
-// Put puts a file on a host: it appears with its whole content or not at all, compared with its SHA-256. A host that has it already is sent nothing.
+// Put puts a file on a host: it appears with its whole content or not at all. A host that has it already, which its SHA-256 tells, is sent nothing.
 // It fails with *[Incomplete] if the time is over, *[mgmtdriver.Failure] if the disk is full, *[ExitError], *[mgmtdriver.Unavailable] and
 // with what [Host.Ping] fails with; what has been sent by then is not sent again.
 func (h *Host) Put(ctx context.Context, file File) error {

@@ -33,17 +33,12 @@ type transfer struct {
 	part  string // what has been sent of the file
 	sent  int64  // in this call
 	local error  // of the content
-	there int64  // that are known to be right
-	begun int64  // that were sent after these
+	there int64  // that were sent before, and are right
 }
 
-const (
-	// segmentBytes is how much is sent before it is compared with what the host has then.
-	segmentBytes = 64 << 20
-	// unsureBytes is how much is sent again after a cut. Of the end of what the host has, parts may be missing: it is written in packets that
-	// overtake each other.
-	unsureBytes = 4 << 20
-)
+// unsureBytes is how much is sent again after a cut. Of the end of what the host has, parts may be missing: it is written in packets that
+// overtake each other.
+const unsureBytes = 4 << 20
 
 func (t *transfer) put(ctx context.Context) error {
 	files, closeFiles, err := t.conn.files(ctx)
@@ -169,7 +164,7 @@ func (t *transfer) send(ctx context.Context, began os.FileInfo) error {
 	if err := part.Chmod(0o600); err != nil {
 		return err
 	}
-	if err := t.sendSegments(ctx, part, content); err != nil {
+	if err := t.sendRest(part, content); err != nil {
 		return err
 	}
 	if n, _ := content.Read(make([]byte, 1)); n > 0 {
@@ -248,59 +243,18 @@ func (r *localReader) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// segment is a part of the file that has been sent, with what its hash has to be.
-type segment struct {
-	offset, length int64
-	hash           string
-}
-
-// sendSegments sends what is missing. While a segment is sent, the host computes the hash of the one before.
-func (t *transfer) sendSegments(ctx context.Context, part *sftp.File, content io.Reader) error {
-	var sent *segment
-	for t.there+t.begun < t.file.Digest.Size || sent != nil {
-		var sending *segment
-		var both errgroup.Group
-		if sent != nil {
-			both.Go(func() error { return t.compare(ctx, sent) })
-		}
-		if at := t.there + t.begun; at < t.file.Digest.Size {
-			sending = &segment{offset: at, length: min(segmentBytes, t.file.Digest.Size-at)}
-			if err := t.sendSegment(part, content, sending); err != nil {
-				return errors.Join(err, both.Wait())
-			}
-		}
-		if err := both.Wait(); err != nil {
-			return err
-		}
-		if sent != nil {
-			t.there, t.begun = t.there+sent.length, t.begun-sent.length
-		}
-		sent = sending
-	}
-	return nil
-}
-
-func (t *transfer) sendSegment(part *sftp.File, content io.Reader, s *segment) error {
-	if _, err := part.Seek(s.offset, io.SeekStart); err != nil {
+// sendRest sends what is missing. What SSH carries and the host acknowledges has arrived as it was sent, so that only what an earlier call has
+// left is ever compared.
+func (t *transfer) sendRest(part *sftp.File, content io.Reader) error {
+	if _, err := part.Seek(t.there, io.SeekStart); err != nil {
 		return err
 	}
-	hash := sha256.New()
-	n, err := part.ReadFrom(io.LimitReader(io.TeeReader(content, hash), s.length))
-	t.sent += n
-	t.begun += n
-	if err == nil && n < s.length {
+	rest := t.file.Digest.Size - t.there
+	n, err := part.ReadFrom(io.LimitReader(content, rest))
+	t.sent = n
+	if err == nil && n < rest {
 		t.local = errChanged
 		err = t.local
-	}
-	s.hash = hex.EncodeToString(hash.Sum(nil))
-	return err
-}
-
-// compare compares a segment with what the host has.
-func (t *transfer) compare(ctx context.Context, s *segment) error {
-	got, err := t.hashOf(ctx, s.offset, s.length)
-	if err == nil && got != s.hash {
-		err = errors.Join(fmt.Errorf("%s: what was sent of %s has the SHA-256 %q, not %q", t.host, t.file.Path, got, s.hash), t.files.Remove(t.part))
 	}
 	return err
 }
@@ -371,7 +325,7 @@ func (t *transfer) failed(ctx context.Context, err error) error {
 	case t.local != nil && cause == nil:
 		return fmt.Errorf("read what is to be %s: %w", t.file.Path, t.local)
 	case errors.As(cause, new(*timeoutError)), errors.Is(cause, context.DeadlineExceeded):
-		return &Incomplete{Host: t.host.String(), Path: t.file.Path, Sent: t.there + t.begun, Digest: t.file.Digest}
+		return &Incomplete{Host: t.host.String(), Path: t.file.Path, Sent: t.there + t.sent, Digest: t.file.Digest}
 	case cause != nil:
 		return unavailable(&t.host.target, cause)
 	case errors.As(err, new(*mgmtdriver.Failure)), errors.As(err, new(*mgmtdriver.Unavailable)), errors.As(err, new(*ExitError)),

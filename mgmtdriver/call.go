@@ -33,6 +33,7 @@ type Call struct {
 	HostKeys HostKeys // nil in [Driver.Check], which asks no VM
 	Vims     Vims     // in [Driver.Check], to ask with
 	Log      *slog.Logger
+	NodeLogs NodeLogs // nil in [Driver.Check]
 
 	// State is what the former call of this step has given to [Result.With]; nil in the first call and after a crash.
 	State json.RawMessage

@@ -84,15 +84,9 @@ func (e *LoginError) Unwrap() error {
 	return &mgmtdriver.Failure{Title: "Login refused", Status: http.StatusBadGateway, Detail: e.Error()}
 }
 
-// excerpt returns the end of an output for people: valid UTF-8 without control characters, without secrets, and not long.
+// excerpt returns the end of an output for people: legible, without secrets, and not long.
 func excerpt(output string, secrets *Redactor) string {
-	text := strings.Map(func(r rune) rune {
-		if (r < ' ' && r != '\n' && r != '\t') || r == 0x7f {
-			return -1
-		}
-		return r
-	}, strings.ToValidUTF8(output, "�"))
-	text = strings.TrimSpace(secrets.Redact(text))
+	text := strings.TrimSpace(secrets.Redact(strings.ReplaceAll(legible(output), "\r", "")))
 	if len(text) <= excerptBytes {
 		return text
 	}

@@ -18,6 +18,7 @@ type Host struct {
 	keys       mgmtdriver.HostKeys
 	secrets    *Redactor
 	log        *slog.Logger
+	show       func(job *Job, progress Progress) // to who waits for a job
 }
 
 // Host returns a host for a call of a driver. What secrets knows is removed from logs and errors, and so are the password and the key of the
@@ -31,9 +32,11 @@ func (p *Pool) Host(call *mgmtdriver.Call, target Target, secrets *Redactor) *Ho
 	if log == nil {
 		log = slog.New(slog.DiscardHandler)
 	}
-	return &Host{
+	h := &Host{
 		pool: p, target: target, instanceID: call.Instance.ID, keys: call.HostKeys, secrets: secrets, log: log.With("host", target.String()),
 	}
+	h.show = h.showing(call)
+	return h
 }
 
 // String names the host, with its address.

@@ -57,8 +57,10 @@ type Job struct {
 }
 
 // JobID is the id of a job of a step: work tells several of one step apart.
-func JobID(call *mgmtdriver.Call, work string) string {
-	return call.Operation.ID + "-" + string(call.Hook) + "-" + work
+func JobID(call *mgmtdriver.Call, work string) string { return jobPrefix(call) + work }
+
+func jobPrefix(call *mgmtdriver.Call) string {
+	return call.Operation.ID + "-" + string(call.Hook) + "-"
 }
 
 // Phase is how far a job is.
@@ -194,7 +196,8 @@ func (j *Job) script() (string, error) {
 	return "set -e\nrm -f ./command ./input\numask 022\n" + exported + change + "\nexec " + quoteAll(j.Argv) + "\n", nil
 }
 
-// Poll tells how a job is getting on; of the job, only ID and Root are looked at. Its errors are those of [Host.Run].
+// Poll tells how a job is getting on, and shows the last that it has written to people (see [mgmtdriver.NodeLogs]); of the job, only ID and Root are
+// looked at. Its errors are those of [Host.Run].
 func (h *Host) Poll(ctx context.Context, job Job) (Progress, error) {
 	dir, err := h.dir(&job)
 	if err != nil {
@@ -211,11 +214,15 @@ func (h *Host) Poll(ctx context.Context, job Job) (Progress, error) {
 	phase, status, _ := strings.Cut(first, " ")
 	progress := Progress{Phase: Phase(phase), Stdout: rest, Stderr: output.Stderr}
 	switch progress.Phase {
-	case JobAbsent, JobRunning, JobLost:
+	case JobAbsent:
+		return progress, nil
+	case JobRunning, JobLost:
+		h.show(&job, progress)
 		return progress, nil
 	case JobEnded:
 		progress.Status, err = strconv.Atoi(status)
 		if err == nil {
+			h.show(&job, progress)
 			return progress, nil
 		}
 	}
@@ -228,6 +235,14 @@ const DefaultGrace = 5 * time.Second
 // Cancel stops a job with everything it has started, also through sudo: it is asked first, and killed after the grace (0 = [DefaultGrace]). It has
 // ended then. Cancelling what does not run does nothing.
 func (h *Host) Cancel(ctx context.Context, job Job, grace time.Duration) error {
+	if err := h.cancel(ctx, job, grace); err != nil {
+		return err
+	}
+	_, _ = h.Poll(ctx, job) // people see that it has ended; whether they do makes no difference to the caller
+	return nil
+}
+
+func (h *Host) cancel(ctx context.Context, job Job, grace time.Duration) error {
 	seconds := strconv.Itoa(int(cmp.Or(grace, DefaultGrace).Seconds()))
 	if job.Root || h.target.User == "root" {
 		return h.manage(ctx, &job, "cancel", cancelScript, seconds)

@@ -170,6 +170,7 @@ func (a *attempt) perform(ctx context.Context, record *StepRecord, act action) (
 	for {
 		a.run.stepState = progressOf(record).State
 		result, err := a.call(ctx, act)
+		a.keepNodeLogs(ctx, err != nil || !result.again)
 		if ctx.Err() != nil && (err != nil || result.again) {
 			return a.interrupted(ctx)
 		}

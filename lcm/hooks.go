@@ -197,6 +197,7 @@ func (h *hooks) do(v visit, step mgmtdriver.Step) action {
 		defer files.close()
 		call.Package = files
 		call.HostKeys = &hostKeys{store: h.keys, run: run}
+		call.NodeLogs = &run.nodeLogs
 		result, err := step.Do(ctx, call)
 		if err != nil {
 			return Result{}, driverError(v.driver(), err)

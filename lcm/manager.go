@@ -127,6 +127,11 @@ func (m *Manager) Operations(ctx context.Context, page Page) ([]*Operation, bool
 	return m.operations.Operations(ctx, page)
 }
 
+// NodeLogs returns what the jobs of an operation have written last on its nodes; nothing if it has had none.
+func (m *Manager) NodeLogs(ctx context.Context, id uuid.UUID) ([]NodeLog, error) {
+	return m.operations.NodeLogs(ctx, id)
+}
+
 // Retry lets a failed operation go on with the step that failed, SOL003 5.4.14.
 func (m *Manager) Retry(ctx context.Context, id uuid.UUID) (*Operation, error) {
 	return m.decide(ctx, id, EventRetry)

@@ -52,6 +52,7 @@ type Run struct {
 	waitsFor        atomic.Pointer[Waiting]    // what the current step waits for; nil: nothing yet
 	stepState       json.RawMessage            // what the former call of the current step has kept
 	instanceChanged bool                       // whether the step has changed Instance
+	nodeLogs        nodeLogs                   // what the jobs of management drivers have written last
 }
 
 // Waiting is a step that waits, and what for.

@@ -41,6 +41,8 @@ type OperationStore interface {
 	// Operations returns a page, unless it is to be whole without the attributes that SOL003 leaves out of lists by default (operationParams, error,
 	// resourceChanges), and whether more follow.
 	Operations(ctx context.Context, page Page) ([]*Operation, bool, error)
+	// NodeLogs returns what the jobs of an operation have written last on its nodes, in the order of their names.
+	NodeLogs(ctx context.Context, id uuid.UUID) ([]NodeLog, error)
 }
 
 // Precondition is what a VNF instance must be like at the moment when an operation begins.
@@ -62,6 +64,14 @@ type RunStore interface {
 	ImageStore
 	HostKeyStore
 	OwnVimStore
+	NodeLogStore
+}
+
+// NodeLogStore keeps what jobs have written last on the nodes of an operation, sealed at rest. It is forgotten some weeks after the end of the operation.
+type NodeLogStore interface {
+	NodeLogs(ctx context.Context, id uuid.UUID) ([]NodeLog, error)
+	// KeepNodeLogs replaces what is kept of some nodes. [ErrSuperseded] if a newer run exists.
+	KeepNodeLogs(ctx context.Context, run *Run, logs []NodeLog) error
 }
 
 // HostKeyStore keeps the SSH host keys by which management drivers know the hosts of VNF instances. When an operation is over, those of

@@ -24,6 +24,7 @@ var sealedColumns = []sealedColumn{
 	{"vnf_instances", "deployment", "id", ""},
 	{"vnf_lcm_op_occs", "request", "id", ""},
 	{"vnf_lcm_op_steps", "output", "op_id", "name"},
+	{"vnf_lcm_op_node_logs", "lines", "op_id", "node"},
 }
 
 // statement fills the names of a column into a statement. They are ours, all of them.

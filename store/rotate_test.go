@@ -18,6 +18,7 @@ import (
 
 	"vnfm/lcm"
 	"vnfm/lcm/notify"
+	"vnfm/mgmtdriver"
 	"vnfm/store"
 	"vnfm/store/storetest"
 	"vnfm/vnfpkg"
@@ -77,6 +78,9 @@ func sealAll(t *testing.T, db *store.Store) func(*store.Store) error {
 	steps := []lcm.StepRecord{
 		{Name: "plan", State: lcm.StepDone, Output: []byte(`"geheim"`)}, {Name: "create_stack", State: lcm.StepDone, Output: []byte(`"geheim"`)},
 	}
+	if err := db.KeepNodeLogs(ctx, run, []lcm.NodeLog{{Node: "worker", State: mgmtdriver.JobDone, Lines: "geheim"}}); err != nil {
+		t.Fatal(err)
+	}
 	err = db.CommitRun(ctx, run, lcm.Commit{Deployment: true, Steps: steps, Release: new(time.Duration)})
 	if err != nil {
 		t.Fatal(err)
@@ -101,6 +105,10 @@ func sealAll(t *testing.T, db *store.Store) func(*store.Store) error {
 		run, err := db.AcquireRun(t.Context(), operation.ID, 0)
 		if err != nil || run.Deployment == nil || len(run.Operation.Steps) != 2 || string(run.Operation.Steps[0].Output) != `"geheim"` {
 			return fmt.Errorf("run: %+v, %w", run, err)
+		}
+		logs, err := db.NodeLogs(t.Context(), operation.ID)
+		if err != nil || len(logs) != 1 || logs[0].Lines != "geheim" {
+			return fmt.Errorf("node logs: %+v, %w", logs, err)
 		}
 		return nil
 	}

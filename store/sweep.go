@@ -20,7 +20,7 @@ func (w *Workers) sweep(ctx context.Context) {
 	defer ticker.Stop()
 	for {
 		for _, look := range []func(context.Context) error{
-			w.store.resumeOperations, w.store.resumeDownloads, w.store.resumeOnboardings, w.store.abandonUploads,
+			w.store.resumeOperations, w.store.resumeDownloads, w.store.resumeOnboardings, w.store.abandonUploads, w.store.forgetNodeLogs,
 			func(ctx context.Context) error { return w.store.forgetEvents(ctx, w.config.AuditRetention) },
 		} {
 			looking, cancel := context.WithTimeout(ctx, sweepTime)

@@ -1,0 +1,1 @@
+DROP TABLE vnf_lcm_op_node_logs;

@@ -57,6 +57,13 @@ const (
 	LcmOperationTypeTerminate     LcmOperationType = "TERMINATE"
 )
 
+// Defines values for NodeLogState.
+const (
+	NodeLogStateDone    NodeLogState = "DONE"
+	NodeLogStateFailed  NodeLogState = "FAILED"
+	NodeLogStateRunning NodeLogState = "RUNNING"
+)
+
 // Defines values for OperateVnfRequestStopType.
 const (
 	OperateVnfRequestStopTypeForceful OperateVnfRequestStopType = "FORCEFUL"
@@ -343,6 +350,30 @@ type LcmOperationType string
 
 // LifecycleChangeNotificationsFilter Which notifications are wanted (SOL003 5.5.3.12). The values of one attribute are alternatives; an attribute that is absent or empty allows everything.
 type LifecycleChangeNotificationsFilter = any
+
+// NodeLog What a job has written last on a node. An addition of this server to SOL003.
+type NodeLog struct {
+	// ChangedTime When they, or the state, have changed last.
+	ChangedTime time.Time `json:"changedTime"`
+
+	// Job What is done, such as workers, docker or cluster.yml.
+	Job string `json:"job"`
+
+	// Lines The last 20 lines, 4 KiB at most, without secrets; those of standard output, and then those of standard error.
+	Lines string `json:"lines"`
+
+	// Node The name of the node with its address.
+	Node string `json:"node"`
+
+	// State How the job is getting on, as it was seen last.
+	State NodeLogState `json:"state"`
+
+	// VnfcInstanceID The VNFC; absent if the node is none, such as an Ansible server.
+	VnfcInstanceID string `json:"vnfcInstanceId,omitempty,omitzero"`
+}
+
+// NodeLogState How the job is getting on, as it was seen last.
+type NodeLogState string
 
 // OperateVnfRequest A request to start or stop a VNF (SOL003 5.5.2.10), or with vnfcInstanceId some of its VNFCs (SOL002).
 type OperateVnfRequest struct {

@@ -34,6 +34,14 @@ const (
 	pkg        = packages + "/:vnfPkgId"
 	onboardeds = "/vnfpkgm/v1/onboarded_vnf_packages"
 	onboarded  = onboardeds + "/:vnfdId"
+
+	instances = "/vnflcm/v1/vnf_instances"
+	instance  = instances + "/:vnfInstanceId"
+	opOccs    = "/vnflcm/v1/vnf_lcm_op_occs"
+	opOcc     = opOccs + "/:vnfLcmOpOccId"
+
+	vims = "/v1.0/vims"
+	vim  = vims + "/:vimId"
 )
 
 // contentPaths are those whose requests take as long as package content takes on its way.
@@ -44,14 +52,6 @@ var contentPaths = []string{
 
 // routes is the table of all routes, in the order of the standard. It is the same set as that of the OpenAPI documents.
 func (s *Server) routes() []route {
-	const (
-		instances = "/vnflcm/v1/vnf_instances"
-		instance  = instances + "/:vnfInstanceId"
-		opOccs    = "/vnflcm/v1/vnf_lcm_op_occs"
-		opOcc     = opOccs + "/:vnfLcmOpOccId"
-		vims      = "/v1.0/vims"
-		vim       = vims + "/:vimId"
-	)
 	anything := []string{mediaAny}
 	subscriptions := append(s.subscriptionRoutes(notify.Vnfpkgm, s.pkgmSubscriptions), s.subscriptionRoutes(notify.Vnflcm, s.lcmSubscriptions)...)
 	audit := route{http.MethodGet, "/audit/v1/events", s.listAuditEvents, nil}
@@ -91,6 +91,7 @@ func (s *Server) routes() []route {
 		{http.MethodPost, instance + "/change_ext_conn", s.start(s.config.Operations.ChangeExtConn), anything},
 		{http.MethodGet, opOccs, s.listOperations, nil},
 		{http.MethodGet, opOcc, s.showOperation, nil},
+		{http.MethodGet, opOcc + "/node_logs", s.showNodeLogs, nil},
 		{http.MethodPost, opOcc + "/retry", s.decide(s.config.Operations.Retry), anything},
 		{http.MethodPost, opOcc + "/rollback", s.decide(s.config.Operations.Rollback), anything},
 		{http.MethodPost, opOcc + "/fail", s.fail, nil},

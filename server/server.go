@@ -43,6 +43,7 @@ type OperationManager interface {
 	Modify(ctx context.Context, instanceID uuid.UUID, params json.RawMessage, versions []int64) (*lcm.Operation, error)
 	Operation(ctx context.Context, id uuid.UUID) (*lcm.Operation, error)
 	Operations(ctx context.Context, page lcm.Page) ([]*lcm.Operation, bool, error)
+	NodeLogs(ctx context.Context, id uuid.UUID) ([]lcm.NodeLog, error)
 	Retry(ctx context.Context, id uuid.UUID) (*lcm.Operation, error)
 	Rollback(ctx context.Context, id uuid.UUID) (*lcm.Operation, error)
 	Fail(ctx context.Context, id uuid.UUID) (*lcm.Operation, error)

@@ -31,6 +31,7 @@ type bench struct {
 	t        testing.TB
 	url      string
 	client   *http.Client
+	db       *storetest.Database
 	cloud    *heattest.Cloud
 	packages *vnfpkg.Registry
 	engine   *lcm.Engine
@@ -51,7 +52,7 @@ func setupOn(tb testing.TB, content func(vnfpkg.ContentStore) vnfpkg.ContentStor
 		contents = content(db)
 	}
 	driver := heat.New(heat.Config{})
-	b := &bench{t: tb, client: servertest.Client(tb), cloud: heattest.Start(tb, heattest.Options{})}
+	b := &bench{t: tb, client: servertest.Client(tb), db: db, cloud: heattest.Start(tb, heattest.Options{})}
 	b.packages = vnfpkg.NewRegistry(db, contents, vnfpkg.DefaultLimits(), lcm.CheckDrivers(nil))
 	vims := lcm.NewVimRegistry(db, driver)
 	manager := lcm.NewManager(db, db, b.packages, vims, driver, nil)

@@ -7,6 +7,7 @@ import (
 	"net/http"
 	"net/netip"
 	"slices"
+	"time"
 )
 
 // Call is what a driver is called with.
@@ -51,6 +52,15 @@ func (c *Call) Output(step string, into any) error {
 		return fmt.Errorf("read output of step %s: %w", step, err)
 	}
 	return nil
+}
+
+// Since is when a step began to wait that keeps no more than that, with [Result.With]; now in its first call and after a crash.
+func (c *Call) Since() time.Time {
+	var since time.Time
+	if json.Unmarshal(c.State, &since) != nil || since.IsZero() {
+		return time.Now()
+	}
+	return since
 }
 
 // Operation is the operation that calls the driver.

@@ -5,7 +5,6 @@ import (
 	"context"
 	_ "embed" // for the manifest
 	"encoding/base64"
-	"encoding/json"
 	"fmt"
 	"net/http"
 	"slices"
@@ -36,10 +35,7 @@ func (c *Client) Admin(ctx context.Context, call *mgmtdriver.Call) (token string
 		c.Host.Redactor().Add(ssh.Secret(token))
 		return token, mgmtdriver.Result{}, err
 	}
-	var since time.Time
-	if json.Unmarshal(call.State, &since) != nil {
-		since = time.Now()
-	}
+	since := call.Since()
 	if time.Since(since) > adminTime {
 		return "", mgmtdriver.Result{}, &mgmtdriver.Failure{Title: "Cluster has no administrator", Status: http.StatusGatewayTimeout,
 			Detail: fmt.Sprintf("the cluster has not made a token for the service account %s in kube-system within %s", adminAccount, adminTime)}

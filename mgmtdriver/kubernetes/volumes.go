@@ -3,7 +3,6 @@ package kubernetes
 import (
 	"bytes"
 	"context"
-	"encoding/json"
 	"fmt"
 	"net/http"
 	"net/netip"
@@ -67,9 +66,8 @@ func (s *site) registerVolumes(ctx context.Context) (mgmtdriver.Result, error) {
 	if err != nil {
 		return mgmtdriver.Result{}, err
 	}
-	var since time.Time
-	if json.Unmarshal(s.call.State, &since) != nil {
-		since = time.Now()
+	since := s.call.Since()
+	if s.call.State == nil {
 		if err := s.apply(ctx, c, manifests, server[0].vnfc); err != nil {
 			return mgmtdriver.Result{}, err
 		}
@@ -161,10 +159,7 @@ func (s *site) removeVolumes(ctx context.Context) (mgmtdriver.Result, error) {
 	if err != nil || len(left) == 0 {
 		return mgmtdriver.Done(nil), err
 	}
-	var since time.Time
-	if json.Unmarshal(s.call.State, &since) != nil {
-		since = time.Now()
-	}
+	since := s.call.Since()
 	if time.Since(since) > s.driver.config.VolumeTime {
 		return mgmtdriver.Result{}, &mgmtdriver.Failure{Title: "PersistentVolume is not removed", Status: http.StatusGatewayTimeout, Detail: fmt.Sprintf(
 			"heal_start failed(Persistent volume deletion timeout): after %s there still is %s", s.driver.config.VolumeTime, strings.Join(left, ", "))}

@@ -88,7 +88,7 @@ func (s *site) look(ctx context.Context, w work, nodes []*node, state *workState
 		s.learnSecrets(progress)
 		found := nodeWork{phase: progress.Phase, detail: host.LastLine(progress)}
 		if limit := s.driver.config.InstallTime; progress.Phase == ssh.JobRunning && state.longer(n, limit) {
-			if err := errors.Join(host.Cancel(ctx, job, 0), host.Clean(ctx, job)); err != nil {
+			if err := host.Abandon(ctx, job); err != nil {
 				return err
 			}
 			found.failed, found.detail = true, fmt.Sprintf("%s: %s has taken longer than %s; the last it said was: %s", host, w.name, limit, found.detail)

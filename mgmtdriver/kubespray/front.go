@@ -2,13 +2,8 @@ package kubespray
 
 import (
 	"context"
-	"encoding/json"
-	"errors"
-	"fmt"
-	"net/http"
 	"net/netip"
 	"strings"
-	"time"
 
 	"vnfm/mgmtdriver"
 	"vnfm/mgmtdriver/balancer"
@@ -35,10 +30,7 @@ func (s *site) installBalancer(ctx context.Context) (mgmtdriver.Result, error) {
 		return mgmtdriver.Done(nil), nil
 	}
 	host, install := s.balancerHost(), s.install()
-	job := install.Job(ssh.JobID(s.call, "balancer"))
-	var since time.Time
-	if json.Unmarshal(s.call.State, &since) != nil {
-		since = time.Now()
+	if s.call.State == nil {
 		content, err := mgmtdriver.ReadFile(ctx, s.call.Package, install.Script)
 		if err == nil {
 			err = host.Put(ctx, install.File(content))
@@ -47,16 +39,7 @@ func (s *site) installBalancer(ctx context.Context) (mgmtdriver.Result, error) {
 			return mgmtdriver.Result{}, err
 		}
 	}
-	progress, err := host.Drive(ctx, job)
-	switch limit := s.driver.config.InstallTime; {
-	case err != nil || progress.Phase == ssh.JobEnded:
-		return mgmtdriver.Done(nil), err
-	case time.Since(since) > limit:
-		return mgmtdriver.Result{}, errors.Join(host.Cancel(ctx, job, 0), host.Clean(ctx, job), &mgmtdriver.Failure{
-			Title: "Load balancer takes too long", Status: http.StatusGatewayTimeout, Detail: fmt.Sprintf(
-				"%s: %s has taken longer than %s; the last it said was: %s", host, install.Script, limit, host.LastLine(progress))})
-	}
-	return mgmtdriver.Wait(strings.TrimSuffix("the load balancer is installed: "+host.LastLine(progress), ": ")).With(since), nil
+	return host.DriveWithin(ctx, s.call, install.Job(ssh.JobID(s.call, "balancer")), install.Script, s.driver.config.InstallTime)
 }
 
 // configureBalancer lets the user of a new load balancer work on the cluster with kubectl.

@@ -2,7 +2,6 @@ package kubespray
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"net/http"
@@ -254,10 +253,7 @@ func (s *site) awaitNodes(ctx context.Context) (mgmtdriver.Result, error) {
 			missing = append(missing, fmt.Sprintf("%s (%s)", n.name, n.ssh))
 		}
 	}
-	var since time.Time
-	if json.Unmarshal(s.call.State, &since) != nil {
-		since = time.Now()
-	}
+	since := s.call.Since()
 	switch {
 	case len(missing) == 0:
 		return mgmtdriver.Done(nil), nil

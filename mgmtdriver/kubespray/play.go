@@ -114,7 +114,7 @@ func (s *site) begin(ctx context.Context, p play, job ssh.Job) error {
 // end removes what a run has left, so that it can be started anew, and returns failure.
 func (s *site) end(ctx context.Context, job ssh.Job, failure error) error {
 	job.Argv = []string{job.ID}
-	if err := errors.Join(s.server.Cancel(ctx, job, 0), s.server.Clean(ctx, job), s.server.shred(ctx, job.ID)); err != nil {
+	if err := errors.Join(s.server.Abandon(ctx, job), s.server.shred(ctx, job.ID)); err != nil {
 		return err
 	}
 	return failure

@@ -114,7 +114,7 @@ const askScript = `exec 3<>"/dev/tcp/127.0.0.1/$1" && printf 'GET %s HTTP/1.0\r\
 
 // answer waits until the registry answers.
 func (s *site) answer(ctx context.Context) (mgmtdriver.Result, error) {
-	state := s.waiting()
+	since := s.call.Since()
 	found, err := s.inspect(ctx)
 	if err != nil {
 		return mgmtdriver.Result{}, err
@@ -137,8 +137,8 @@ func (s *site) answer(ctx context.Context) (mgmtdriver.Result, error) {
 	if said == "" {
 		told = fmt.Sprintf("container %s is %s, and nobody answers at port %d", container, status, s.port)
 	}
-	if time.Since(state.Since) <= s.driver.config.AnswerTime {
-		return mgmtdriver.Wait(told).With(state), nil
+	if time.Since(since) <= s.driver.config.AnswerTime {
+		return mgmtdriver.Wait(told).With(since), nil
 	}
 	if found == nil {
 		return mgmtdriver.Result{}, s.failure("Failed to run Private registry container: %s", told)

@@ -3,7 +3,6 @@ package registry
 import (
 	"cmp"
 	"context"
-	"encoding/json"
 	"fmt"
 	"net/http"
 	"net/netip"
@@ -133,38 +132,10 @@ func (s *site) await(ctx context.Context) (mgmtdriver.Result, error) {
 	return ssh.Await(ctx, s.call, []*ssh.Host{s.host}, s.driver.config.BootTime)
 }
 
-// since is the state of a step that waits: when it began to.
-type since struct {
-	Since time.Time `json:"since"`
-}
-
-// waiting reads the state of the step, or begins to wait.
-func (s *site) waiting() since {
-	var state since
-	if json.Unmarshal(s.call.State, &state) != nil || state.Since.IsZero() {
-		state.Since = time.Now()
-	}
-	return state
-}
-
-// drive does a job; the result is that of a step that still waits until it has ended.
+// drive does a job of root; the result is that of a step that still waits until it has ended.
 func (s *site) drive(ctx context.Context, job ssh.Job, what string) (mgmtdriver.Result, error) {
 	job.Root = true
-	progress, err := s.host.Drive(ctx, job)
-	if err != nil || progress.Phase == ssh.JobEnded {
-		return mgmtdriver.Done(nil), err
-	}
-	state, limit, last := s.waiting(), s.driver.config.JobTime, s.host.LastLine(progress)
-	if time.Since(state.Since) <= limit {
-		return mgmtdriver.Wait(fmt.Sprintf("%s: %s", what, last)).With(state), nil
-	}
-	if err := s.host.Cancel(ctx, job, 0); err != nil {
-		return mgmtdriver.Result{}, err
-	}
-	if err := s.host.Clean(ctx, job); err != nil {
-		return mgmtdriver.Result{}, err
-	}
-	return mgmtdriver.Result{}, s.failure("%s has taken longer than %s; the last it said was: %s", what, limit, last)
+	return s.host.DriveWithin(ctx, s.call, job, what, s.driver.config.JobTime)
 }
 
 // failure is one that names the host.

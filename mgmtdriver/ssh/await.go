@@ -2,7 +2,6 @@ package ssh
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"net/http"
@@ -10,11 +9,6 @@ import (
 
 	"vnfm/mgmtdriver"
 )
-
-// awaiting is the state of a step that waits for hosts.
-type awaiting struct {
-	Since time.Time `json:"since"`
-}
 
 // Await is a step that waits until all hosts let one log in, for as long as limit: servers that were just made still start. It fails with
 // a [mgmtdriver.Failure] that tells of each host why not.
@@ -24,13 +18,10 @@ func Await(ctx context.Context, call *mgmtdriver.Call, hosts []*Host, limit time
 	if !errors.As(err, &missing) || errors.As(err, new(*mgmtdriver.Failure)) || !errors.As(err, new(*mgmtdriver.Unavailable)) {
 		return mgmtdriver.Done(nil), err
 	}
-	var state awaiting
-	if json.Unmarshal(call.State, &state) != nil || state.Since.IsZero() {
-		state.Since = time.Now()
-	}
-	if time.Since(state.Since) > limit {
+	since := call.Since()
+	if time.Since(since) > limit {
 		return mgmtdriver.Result{}, &mgmtdriver.Failure{Title: "Host is out of reach", Status: http.StatusGatewayTimeout,
 			Detail: fmt.Sprintf("no login for %v: %v", limit, err)}
 	}
-	return mgmtdriver.Wait(fmt.Sprintf("%d of %d hosts answer; %v", len(hosts)-len(missing.Errs), len(hosts), err)).With(state), nil
+	return mgmtdriver.Wait(fmt.Sprintf("%d of %d hosts answer; %v", len(hosts)-len(missing.Errs), len(hosts), err)).With(since), nil
 }

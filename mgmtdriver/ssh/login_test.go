@@ -185,7 +185,7 @@ func TestAwaitTellsOfEachHost(t *testing.T) {
 	if err != nil || !result.Again || !strings.HasPrefix(result.Detail, "1 of 2 hosts answer; down (") {
 		t.Fatalf("one is missing: %+v, %v", result, err)
 	}
-	call.State = []byte(`{"since": "2020-01-01T00:00:00Z"}`)
+	call.State = []byte(`"2020-01-01T00:00:00Z"`)
 	_, err = ssh.Await(t.Context(), call, hosts, time.Hour)
 	if !errors.As(err, new(*mgmtdriver.Failure)) || !strings.Contains(err.Error(), "down (") || strings.Contains(err.Error(), "up (") {
 		t.Errorf("in the end: %v", err)

@@ -99,8 +99,7 @@ func wait(ctx context.Context, call *mgmtdriver.Call, host *ssh.Host, running []
 		return mgmtdriver.Wait(fmt.Sprintf("%s: ext4 is made on %s", host, running[0].device)).With(state), nil
 	}
 	for _, v := range running {
-		job := v.formatting(call)
-		if err := errors.Join(host.Cancel(ctx, job, 0), host.Clean(ctx, job)); err != nil {
+		if err := host.Abandon(ctx, v.formatting(call)); err != nil {
 			return mgmtdriver.Result{}, err
 		}
 	}

@@ -1,7 +1,7 @@
 // Package balancer is the load balancer in front of a Kubernetes cluster: a machine with HAProxy, which a script of the VNF package installs.
 //
 //	err := host.Put(ctx, install.File(content))
-//	progress, err := host.Drive(ctx, install.Job(id))       // once
+//	result, err := host.DriveWithin(ctx, call, install.Job(id), install.Script, limit)
 //	err = balancer.Update(ctx, host, func(config *balancer.Config) error {
 //		return config.SetServers(balancer.NodePorts, servers)
 //	})

@@ -53,24 +53,33 @@ func list(addresses []netip.Addr) string {
 // replaceScript puts a file into the place of another, with the rights of that.
 const replaceScript = `chmod --reference="$2" -- "$1" && chown --reference="$2" -- "$1" && mv -fT -- "$1" "$2"`
 
-// Update changes the configuration of a load balancer. HAProxy has to accept the new one before it takes the place of the old one, and reloads
+// Update changes the configuration of a load balancer, like [Edit].
+func Update(ctx context.Context, host *ssh.Host, change func(*Config) error) error {
+	return Edit(ctx, host, func(content string) (string, error) {
+		config := Parse(content)
+		err := change(config)
+		return config.String(), err
+	})
+}
+
+// Edit changes the configuration of HAProxy. HAProxy has to accept the new one before it takes the place of the old one, and reloads
 // it without a break. It is idempotent. *[mgmtdriver.Failure] if HAProxy does not accept it, and nothing has changed then; else the errors of
 // [ssh.Host.Run], and those of change.
-func Update(ctx context.Context, host *ssh.Host, change func(*Config) error) error {
+func Edit(ctx context.Context, host *ssh.Host, change func(content string) (string, error)) error {
 	content, err := host.Read(ctx, configPath, true, 1<<20)
 	if err != nil {
 		return err
 	}
-	config := Parse(string(content))
-	if err := change(config); err != nil {
+	changed, err := change(string(content))
+	if err != nil {
 		var failure *mgmtdriver.Failure
 		if errors.As(err, &failure) {
 			return &mgmtdriver.Failure{Title: failure.Title, Status: failure.Status, Detail: host.String() + ": " + failure.Detail}
 		}
 		return err
 	}
-	if config.String() != string(content) {
-		if err := replace(ctx, host, config); err != nil {
+	if changed != string(content) {
+		if err := replace(ctx, host, changed); err != nil {
 			return err
 		}
 	}
@@ -79,8 +88,8 @@ func Update(ctx context.Context, host *ssh.Host, change func(*Config) error) err
 	return err
 }
 
-func replace(ctx context.Context, host *ssh.Host, config *Config) error {
-	if err := host.Put(ctx, ssh.File{Path: newPath, Content: ssh.Bytes([]byte(config.String())), Mode: 0o600, Root: true}); err != nil {
+func replace(ctx context.Context, host *ssh.Host, config string) error {
+	if err := host.Put(ctx, ssh.File{Path: newPath, Content: ssh.Bytes([]byte(config)), Mode: 0o600, Root: true}); err != nil {
 		return err
 	}
 	_, err := host.Run(ctx, ssh.Command{Argv: []string{"haproxy", "-c", "-q", "-f", newPath}, Root: true})

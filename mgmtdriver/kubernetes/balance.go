@@ -9,12 +9,8 @@ import (
 	"strings"
 
 	"vnfm/mgmtdriver"
+	"vnfm/mgmtdriver/balancer"
 	"vnfm/mgmtdriver/ssh"
-)
-
-const (
-	haproxyConfig = "/etc/haproxy/haproxy.cfg"
-	haproxyNext   = "/etc/haproxy/haproxy.cfg.vnfm" // what is to take its place
 )
 
 // balance makes the load balancers send requests to the masters that stay, and to new ones. One that does not answer is left out: it sends
@@ -28,7 +24,7 @@ func (s *site) balance(ctx context.Context) (mgmtdriver.Result, error) {
 		return mgmtdriver.Done(nil), nil
 	}
 	err := s.each(ctx, slices.Concat(s.settled(), going), func(ctx context.Context, n *node, host *ssh.Host) error {
-		err := s.balanceOn(ctx, host)
+		err := balancer.Edit(ctx, host, func(content string) (string, error) { return withBackends(content, s.masters), nil })
 		if errors.As(err, new(*mgmtdriver.Unavailable)) || (err != nil && ctx.Err() == nil && slices.Contains(going, n)) {
 			s.call.Log.Warn("load balancer of a master is not up to date", "host", host.String(), "error", err)
 			return nil
@@ -36,26 +32,6 @@ func (s *site) balance(ctx context.Context) (mgmtdriver.Result, error) {
 		return err
 	})
 	return mgmtdriver.Done(nil), err
-}
-
-// balanceOn changes the configuration of a load balancer, if the new one is right, and lets it be read.
-func (s *site) balanceOn(ctx context.Context, host *ssh.Host) error {
-	content, err := host.Read(ctx, haproxyConfig, true, 1<<20)
-	if err != nil {
-		return err
-	}
-	next := ssh.File{Path: haproxyNext, Content: ssh.Bytes([]byte(withBackends(string(content), s.masters))), Mode: 0o644, Root: true}
-	if err := host.Put(ctx, next); err != nil {
-		return err
-	}
-	for _, argv := range [][]string{
-		{"haproxy", "-c", "-q", "-f", haproxyNext}, {"mv", "-f", "--", haproxyNext, haproxyConfig}, {"systemctl", "reload-or-restart", "haproxy"},
-	} {
-		if _, err := host.Run(ctx, ssh.Command{Argv: argv, Root: true}); err != nil {
-			return err
-		}
-	}
-	return nil
 }
 
 var backendServer = regexp.MustCompile(`^\s*server\s+\S+\s+\S+:6443(\s|$)`)

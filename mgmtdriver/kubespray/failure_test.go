@@ -286,7 +286,7 @@ func TestLoadBalancerThatRefusesItsConfiguration(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := b.vms[balancerLast].WriteFile(path, append(before, "nonsense\n"...)); err != nil {
+	if err := b.vms[balancerLast].WriteFile(path, append(before, "broken by a user\n"...)); err != nil {
 		t.Fatal(err)
 	}
 	b.scaleOut("52")

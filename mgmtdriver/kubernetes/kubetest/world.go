@@ -273,7 +273,7 @@ func (m *machine) play(s *sshtest.Session) int {
 		if s.Root {
 			return m.kubeadm(s, args)
 		}
-	case "haproxy", "mv":
+	case "haproxy":
 		return m.haproxy(s)
 	case "systemctl":
 		if slices.Contains(args, "nfs-server") {
@@ -288,6 +288,10 @@ func (m *machine) play(s *sshtest.Session) int {
 		}
 		if len(args) > 2 && (args[2] == "look-for-content" || args[2] == "make-ext4") {
 			return m.storage(s, args)
+		}
+		if len(args) == 5 && args[2] == "replace" && s.Root {
+			m.put(args[4], m.read(args[3]))
+			return 0
 		}
 		return m.nfs(s)
 	case "docker":
@@ -320,6 +324,17 @@ func (m *machine) read(path string) string {
 	return string(content)
 }
 
+// Balance lets HAProxy read its configuration on a machine.
+func (w *World) Balance(server *sshtest.Server) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	for _, m := range w.machines {
+		if m.server == server {
+			m.loaded = m.read(haproxyConfig)
+		}
+	}
+}
+
 const haproxyConfig = "/etc/haproxy/haproxy.cfg"
 
 func (m *machine) haproxy(s *sshtest.Session) int {
@@ -330,9 +345,6 @@ func (m *machine) haproxy(s *sshtest.Session) int {
 			_, _ = fmt.Fprintln(s.Stderr, "Fatal errors found in configuration.")
 			return 1
 		}
-		return 0
-	case "mv -f -- " + next + " " + haproxyConfig:
-		m.put(haproxyConfig, m.read(next))
 		return 0
 	case "systemctl reload-or-restart haproxy":
 		m.loaded = m.read(haproxyConfig)

@@ -43,14 +43,13 @@ type World struct {
 	known     []string          // hosts that the user of the Ansible server has logged in to by hand
 	runs      []string
 	busy      int
-	server    *sshtest.Server            // the Ansible server
-	loaded    map[*sshtest.Server]string // the configurations that HAProxy has read
+	server    *sshtest.Server // the Ansible server
 	surprises []string
 }
 
 // New returns a world without machines.
 func New(options Options) *World {
-	w := &World{options: options, claimed: map[string]string{}, loaded: map[*sshtest.Server]string{}}
+	w := &World{options: options, claimed: map[string]string{}}
 	options.Kubernetes.Also = w.also
 	w.World = kubetest.New(options.Kubernetes)
 	return w
@@ -135,17 +134,11 @@ func (w *World) Sealed(directory string) []string {
 
 // Routes are the servers of the backend for node ports of the load balancers that are alive, by role and last number of the address.
 func (w *World) Routes() []string {
-	w.mu.Lock()
-	defer w.mu.Unlock()
 	var found []string
-	for server, config := range w.loaded {
-		if server.Closed() {
-			continue
-		}
-		_, backend, _ := strings.Cut(config, "backend kubernetes-nodeport\n")
-		for line := range strings.Lines(backend) {
-			if words := strings.Fields(line); len(words) > 2 && words[0] == "server" {
-				found = append(found, strings.TrimRight(words[1], "0123456789-")+words[2][strings.LastIndexByte(words[2], '.')+1:])
+	for _, servers := range w.View().Balancers {
+		for _, server := range servers {
+			if name, address, _ := strings.Cut(server, " "); !strings.Contains(address, ":") { // others have the port of the API
+				found = append(found, strings.TrimRight(name, "0123456789-")+address[strings.LastIndexByte(address, '.')+1:])
 			}
 		}
 	}
@@ -181,16 +174,6 @@ func (w *World) also(_ context.Context, s *sshtest.Session) (status int, played 
 		return 0, true
 	case strings.HasPrefix(command, "bash /tmp/install_external_lb.sh -m "):
 		return w.install(s), true
-	case command == "haproxy -c -q -f /etc/haproxy/haproxy.cfg.vnfm" && s.Root:
-		return w.validate(s), true
-	case len(s.Argv) == 6 && s.Argv[3] == "replace" && s.Root:
-		content, err := s.Machine.ReadFile(s.Argv[4])
-		if err == nil {
-			err = s.Machine.WriteFile(s.Argv[5], content)
-		}
-		return exit(s, err), true
-	case command == "systemctl reload-or-restart haproxy" && s.Root:
-		return w.load(s), true
 	}
 	return 0, false
 }
@@ -227,25 +210,10 @@ func (w *World) install(s *sshtest.Session) int {
 	if err := s.Machine.WriteFile(haproxyConfig, []byte(config)); err != nil {
 		return exit(s, err)
 	}
-	return w.load(s)
+	w.Balance(s.Machine)
+	return 0
 }
 
 func named(role, address string) string {
 	return role + "-" + strings.ReplaceAll(address, ".", "-")
-}
-
-func (w *World) validate(s *sshtest.Session) int {
-	content, err := s.Machine.ReadFile(haproxyConfig + ".vnfm")
-	if err == nil && strings.Contains(string(content), "nonsense") {
-		err = fmt.Errorf("[ALERT] config : Fatal errors found in configuration")
-	}
-	return exit(s, err)
-}
-
-func (w *World) load(s *sshtest.Session) int {
-	content, err := s.Machine.ReadFile(haproxyConfig)
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	w.loaded[s.Machine] = string(content)
-	return exit(s, err)
 }

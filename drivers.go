@@ -8,6 +8,7 @@ import (
 
 	"vnfm/mgmtdriver"
 	"vnfm/mgmtdriver/external"
+	"vnfm/mgmtdriver/kube"
 	"vnfm/mgmtdriver/kubernetes"
 	"vnfm/mgmtdriver/kubespray"
 	"vnfm/mgmtdriver/registry"
@@ -32,14 +33,13 @@ func (f *serveFlags) drivers(ctx context.Context, telemetry *telemetry.Telemetry
 		return nil, nil, err
 	}
 	pool := ssh.NewPool(ssh.Config{Observe: telemetry.SSHAction})
+	nodes := kube.Config{
+		SSHPort: f.Node.SSHPort, BootTime: f.Node.BootTime, InstallTime: f.Node.ScriptTime, DrainTime: f.Node.DrainTime, Together: f.Node.Together,
+	}
 	builtIn := map[string]mgmtdriver.Driver{
-		kubernetes.Name: kubernetes.New(pool, kubernetes.Config{
-			SSHPort: f.Node.SSHPort, BootTime: f.Node.BootTime, InstallTime: f.Node.ScriptTime, DrainTime: f.Node.DrainTime, Together: f.Node.Together,
-		}),
-		kubespray.Name: kubespray.New(pool, kubespray.Config{
-			SSHPort: f.Node.SSHPort, BootTime: f.Node.BootTime, InstallTime: f.Node.ScriptTime, DrainTime: f.Node.DrainTime, Together: f.Node.Together,
-		}),
-		registry.Name: registry.New(pool, registry.Config{SSHPort: f.Node.SSHPort, BootTime: f.Node.BootTime, JobTime: f.Node.ScriptTime}),
+		kubernetes.Name: kubernetes.New(pool, nodes),
+		kubespray.Name:  kubespray.New(pool, nodes),
+		registry.Name:   registry.New(pool, registry.Config{SSHPort: f.Node.SSHPort, BootTime: f.Node.BootTime, JobTime: f.Node.ScriptTime}),
 	}
 	for name, driver := range builtIn {
 		if _, taken := drivers[name]; !taken {

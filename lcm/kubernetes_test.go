@@ -13,6 +13,7 @@ import (
 	"vnfm/lcm"
 	"vnfm/lcm/heat/heattest"
 	"vnfm/mgmtdriver"
+	"vnfm/mgmtdriver/kube"
 	"vnfm/mgmtdriver/kubernetes"
 	"vnfm/mgmtdriver/kubernetes/kubetest"
 	"vnfm/mgmtdriver/ssh"
@@ -28,7 +29,7 @@ func TestKubernetesClusterWithDeathBeforeEveryCommit(t *testing.T) {
 	world := kubetest.New(kubetest.Options{PrepareTime: 100 * time.Millisecond, JoinTime: 50 * time.Millisecond})
 	b := setupWith(t, heattest.Options{VMs: &heattest.SSHVMs{User: "ubuntu", Password: "ubuntu",
 		Handler: func(m heattest.Machine) sshtest.Handler { return world.Boot(m.Addresses...) }}},
-		mgmtdriver.Drivers{kubernetes.Name: kubernetes.New(pool, kubernetes.Config{SSHPort: sshtest.DefaultPort})})
+		mgmtdriver.Drivers{kubernetes.Name: kubernetes.New(pool, kube.Config{SSHPort: sshtest.DefaultPort})})
 	instance := b.create(b.onboard(samples.Kubernetes()).Description.VnfdID)
 	params, err := fs.ReadFile(samples.Kubernetes(), "params/complex_kubernetes_param_file.json")
 	if err != nil {
@@ -110,7 +111,7 @@ func newStorageCluster(t *testing.T, tree fs.FS) *storageCluster {
 	c := &storageCluster{world: kubetest.New(kubetest.Options{})}
 	c.bench = setupWith(t, heattest.Options{VMs: &heattest.SSHVMs{User: "ubuntu", Password: "ubuntu",
 		Handler: func(m heattest.Machine) sshtest.Handler { return c.world.Boot(m.Addresses...) }}},
-		mgmtdriver.Drivers{kubernetes.Name: kubernetes.New(pool, kubernetes.Config{SSHPort: sshtest.DefaultPort})})
+		mgmtdriver.Drivers{kubernetes.Name: kubernetes.New(pool, kube.Config{SSHPort: sshtest.DefaultPort})})
 	c.instance = c.create(c.onboard(tree).Description.VnfdID)
 	content, err := os.ReadFile("testdata/kubernetes_storage_request.json")
 	if err != nil {

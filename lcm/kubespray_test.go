@@ -11,6 +11,7 @@ import (
 	"vnfm/lcm"
 	"vnfm/lcm/heat/heattest"
 	"vnfm/mgmtdriver"
+	"vnfm/mgmtdriver/kube"
 	"vnfm/mgmtdriver/kubespray"
 	"vnfm/mgmtdriver/kubespray/spraytest"
 	"vnfm/mgmtdriver/ssh"
@@ -27,7 +28,7 @@ func TestKubesprayClusterWithDeathBeforeEveryCommit(t *testing.T) {
 	ansible := sshtest.Start(t, sshtest.Options{User: "ansible", Password: "ansible", Handler: world.Ansible()})
 	b := setupWith(t, heattest.Options{VMs: &heattest.SSHVMs{User: "ubuntu", Password: "ubuntu",
 		Handler: func(m heattest.Machine) sshtest.Handler { return world.Boot(m.Addresses...) }}},
-		mgmtdriver.Drivers{kubespray.Name: kubespray.New(pool, kubespray.Config{SSHPort: sshtest.DefaultPort})})
+		mgmtdriver.Drivers{kubespray.Name: kubespray.New(pool, kube.Config{SSHPort: sshtest.DefaultPort})})
 	instance := b.create(b.onboard(samples.Kubespray()).Description.VnfdID)
 	params, err := fs.ReadFile(samples.Kubespray(), "params/instantiate.json")
 	if err != nil {

@@ -60,6 +60,17 @@ type Step struct {
 	Do   func(ctx context.Context, call *Call) (Result, error)
 }
 
+// StepAt makes a step of something that is done at a site, which is opened anew for each call.
+func StepAt[S any](name string, open func(*Call) (S, error), do func(S, context.Context) (Result, error)) Step {
+	return Step{Name: name, Do: func(ctx context.Context, call *Call) (Result, error) {
+		site, err := open(call)
+		if err != nil {
+			return Result{}, err
+		}
+		return do(site, ctx)
+	}}
+}
+
 // Result is what a step answers: [Done], or [Wait].
 type Result struct {
 	Again  bool          // the step is not done: it wants to be called again

@@ -18,8 +18,9 @@ const AdminConfig = "/etc/kubernetes/admin.conf"
 
 // Client is a cluster, worked on through one of its masters.
 type Client struct {
-	Host  *ssh.Host // the master
-	Nodes []Node    // of the cluster, when it was opened
+	Host   *ssh.Host // the master
+	Master *Machine  // the same
+	Nodes  []Node    // of the cluster, when it was opened
 }
 
 // Node is what is read of a Node of Kubernetes.
@@ -67,38 +68,35 @@ func (n *Node) IP() netip.Addr {
 	return netip.Addr{}
 }
 
-// Open opens a cluster through the first of some masters that answers for it, and tells which one that is. together is how many are asked at
-// once; name is that of the cluster, for people.
-func Open(ctx context.Context, masters []*ssh.Host, together int, name string) (client *Client, which int, err error) {
+// Open opens the cluster through the first of some masters that answers for it.
+func (s *Site) Open(ctx context.Context, masters []*Machine) (*Client, error) {
 	// All at once, and only until one answers, since it takes long to find out that one is dead.
 	asking, enough := context.WithCancel(ctx)
 	defer enough()
 	found := make([]*Client, len(masters))
-	err = ssh.Each(asking, masters, together, func(ctx context.Context, i int, host *ssh.Host) error {
-		c := &Client{Host: host}
+	err := s.Each(asking, masters, func(ctx context.Context, master *Machine, host *ssh.Host) error {
+		c := &Client{Host: host, Master: master}
 		var list struct{ Items []Node }
 		err := c.JSON(ctx, &list, "get", "nodes", "-o", "json")
 		if err == nil {
 			c.Nodes = list.Items
-			found[i] = c
+			found[slices.Index(masters, master)] = c
 			enough()
 		}
 		return err
 	})
-	for i, c := range found {
-		if c != nil {
-			return c, i, nil
-		}
+	if i := slices.IndexFunc(found, func(c *Client) bool { return c != nil }); i >= 0 {
+		return found[i], nil
 	}
 	var hosts *ssh.HostErrors
 	if !errors.As(err, &hosts) {
-		return nil, 0, cmp.Or(err, errors.New("the cluster has no master"))
+		return nil, cmp.Or(err, errors.New("the cluster has no master"))
 	}
 	if !slices.ContainsFunc(hosts.Errs, func(err error) bool { return !errors.As(err, new(*mgmtdriver.Failure)) }) {
-		return nil, 0, err
+		return nil, err
 	}
 	// Masters that restart, or agree on a leader, answer after a while.
-	return nil, 0, &mgmtdriver.Unavailable{Peer: "Kubernetes API of " + name, Err: err}
+	return nil, &mgmtdriver.Unavailable{Peer: "Kubernetes API of " + s.Name, Err: err}
 }
 
 // Node is what the cluster knows of the node of that name; nil if it does not know it.

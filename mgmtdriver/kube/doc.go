@@ -1,8 +1,10 @@
-// Package kube is what drivers of Kubernetes clusters share: how a request is checked, how nodes are called, and what is done with kubectl on a
-// master, as the administrator.
+// Package kube is what drivers of Kubernetes clusters share: their options, what the VNFCs of a call are as nodes of a cluster, how a request is
+// checked, how nodes are called, and what is done with kubectl on a master, as the administrator.
 //
 //	err := kube.CheckScale(call, "worker_instance")
-//	c, _, err := kube.Open(ctx, masters, 0, "my-cluster")   // the first master that answers
+//	machines, err := kube.ReadMachines(call, kube.Groups{Master: …, Worker: …}, nil)
+//	site := &kube.Site{Machines: machines, Call: call, Pool: pool, …}
+//	c, err := site.Open(ctx, machines.Settled())            // the first master that answers
 //	node := c.Node("worker59")                              // nil if the cluster does not know it
 //	result, err := c.Drain(ctx, call, kube.Drain{…})        // a step: pods leave nodes
 //	err = c.Forget(ctx, "worker59")

@@ -1,8 +1,11 @@
 package kube
 
 import (
+	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
+	"net/http"
 
 	"vnfm/mgmtdriver"
 )
@@ -50,3 +53,23 @@ func HealsAll(call *mgmtdriver.Call) bool {
 	list, isList := request.VnfcInstanceID.([]any)
 	return request.VnfcInstanceID == nil || request.VnfcInstanceID == "" || isList && len(list) == 0
 }
+
+// RefuseHeal makes the reason why masters cannot be healed the failure of a step; nil if there is none.
+func RefuseHeal(call *mgmtdriver.Call, reason error) error {
+	if invalid := (*mgmtdriver.Invalid)(nil); call.Hook == mgmtdriver.HealStart && errors.As(reason, &invalid) {
+		return &mgmtdriver.Failure{Title: "Masters cannot be healed", Status: http.StatusConflict, Detail: invalid.Detail}
+	}
+	return nil
+}
+
+// CheckVimName refuses the name of a VIM that another one has. at is the JSON pointer of what has vim_name.
+func CheckVimName(ctx context.Context, call *mgmtdriver.Call, at, name string) error {
+	taken, err := call.Vims.Taken(ctx, name)
+	if err == nil && taken {
+		return &mgmtdriver.Invalid{Attribute: at + "/vim_name", Detail: fmt.Sprintf("there is a VIM with the name %q already", name)}
+	}
+	return err
+}
+
+// VimName is the name of the VIM that a cluster is whose request gives it none.
+func VimName(call *mgmtdriver.Call) string { return "kubernetes_vim_" + call.Instance.ID }

@@ -7,6 +7,7 @@ import (
 	"sync/atomic"
 
 	"vnfm/mgmtdriver"
+	"vnfm/mgmtdriver/kube"
 	"vnfm/mgmtdriver/ssh"
 )
 
@@ -24,7 +25,7 @@ func hasBegun(ctx context.Context, host *ssh.Host) (bool, error) {
 
 // firstAfresh reports whether the first master has made the cluster. If it has begun and nobody has joined, what that has left is removed; as
 // soon as anybody has, the cluster is not touched any more, whether it answers now (c, or else the error) or not.
-func (s *site) firstAfresh(ctx context.Context, c *control, unanswered error, n *node, host *ssh.Host) (done bool, err error) {
+func (s *site) firstAfresh(ctx context.Context, c *control, unanswered error, n *kube.Machine, host *ssh.Host) (done bool, err error) {
 	began, err := hasBegun(ctx, host)
 	if err != nil || !began {
 		return false, err
@@ -35,8 +36,8 @@ func (s *site) firstAfresh(ctx context.Context, c *control, unanswered error, n 
 		}
 	}
 	var joined atomic.Bool
-	others := filter(s.all(), func(other *node) bool { return other != n })
-	err = s.each(ctx, others, func(ctx context.Context, _ *node, host *ssh.Host) error {
+	others := kube.Filter(s.All(), func(other *kube.Machine) bool { return other != n })
+	err = s.Each(ctx, others, func(ctx context.Context, _ *kube.Machine, host *ssh.Host) error {
 		began, err := hasBegun(ctx, host)
 		if began {
 			joined.Store(true)
@@ -56,7 +57,7 @@ func (s *site) firstAfresh(ctx context.Context, c *control, unanswered error, n 
 
 // afresh reports whether a node is a working one of the cluster already. If it is not, but was about to become one, what that has left is
 // removed, in the cluster and then on the node.
-func (s *site) afresh(ctx context.Context, c *control, n *node, host *ssh.Host) (done bool, err error) {
+func (s *site) afresh(ctx context.Context, c *control, n *kube.Machine, host *ssh.Host) (done bool, err error) {
 	began, err := hasBegun(ctx, host)
 	if err != nil {
 		return false, err
@@ -70,9 +71,9 @@ func (s *site) afresh(ctx context.Context, c *control, n *node, host *ssh.Host) 
 			return false, err
 		}
 	}
-	if n.master {
+	if n.Master {
 		// A member of etcd that is no more would keep the new one out; and before its data are removed, it is looked at whether it can go.
-		if err := c.leaveEtcd(ctx, n.ip); err != nil {
+		if err := c.leaveEtcd(ctx, n.IP); err != nil {
 			return false, err
 		}
 	}
@@ -90,7 +91,7 @@ const resetSeconds = "900"
 
 // reset undoes on a node what kubeadm has done. It returns errNotYet until that is over.
 func (s *site) reset(ctx context.Context, host *ssh.Host) error {
-	job := ssh.Job{ID: ssh.JobID(s.call, "reset"), Argv: []string{"timeout", resetSeconds, "kubeadm", "reset", "-f"}, Root: true}
+	job := ssh.Job{ID: ssh.JobID(s.Call, "reset"), Argv: []string{"timeout", resetSeconds, "kubeadm", "reset", "-f"}, Root: true}
 	progress, err := host.Drive(ctx, job)
 	if err != nil {
 		return err

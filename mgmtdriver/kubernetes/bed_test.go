@@ -17,6 +17,7 @@ import (
 
 	"vnfm/mgmtdriver"
 	"vnfm/mgmtdriver/drivertest"
+	"vnfm/mgmtdriver/kube"
 	"vnfm/mgmtdriver/kubernetes"
 	"vnfm/mgmtdriver/kubernetes/kubetest"
 	"vnfm/mgmtdriver/ssh"
@@ -56,7 +57,7 @@ type bed struct {
 type setting struct {
 	masters, workers int
 	world            kubetest.Options
-	config           kubernetes.Config
+	config           kube.Config
 	legacy           bool // the script knows no phases
 	storage          bool // there is a storage server, 91
 	change           func(params map[string]any)

@@ -22,20 +22,17 @@ import (
 )
 
 // control is a master through which the cluster is worked on.
-type control struct {
-	*kube.Client
-	node *node
-}
+type control struct{ *kube.Client }
 
 // find returns what the cluster knows of a node; nil if it does not know it. A script may have let the kubelet choose another address of the
 // node, so that only the name tells.
-func (c *control) find(n *node) *kube.Node {
-	if !n.ip.IsValid() {
+func (c *control) find(n *kube.Machine) *kube.Node {
+	if !n.IP.IsValid() {
 		return nil
 	}
-	i := slices.IndexFunc(c.Nodes, func(k kube.Node) bool { return k.IP() == n.ip })
+	i := slices.IndexFunc(c.Nodes, func(k kube.Node) bool { return k.IP() == n.IP })
 	if i < 0 {
-		i = slices.IndexFunc(c.Nodes, func(k kube.Node) bool { return k.Metadata.Name == n.names()[0] && !sameNetwork(k.IP(), n.ip) })
+		i = slices.IndexFunc(c.Nodes, func(k kube.Node) bool { return k.Metadata.Name == n.Names()[0] && !sameNetwork(k.IP(), n.IP) })
 	}
 	if i < 0 {
 		return nil
@@ -50,12 +47,12 @@ func sameNetwork(a, b netip.Addr) bool {
 }
 
 // control opens the cluster through the first of some masters that answers for it.
-func (s *site) control(ctx context.Context, masters []*node) (*control, error) {
-	client, which, err := kube.Open(ctx, s.hosts(masters), s.driver.config.Together, s.vimName)
+func (s *site) control(ctx context.Context, masters []*kube.Machine) (*control, error) {
+	client, err := s.Open(ctx, masters)
 	if err != nil {
 		return nil, err
 	}
-	return &control{Client: client, node: masters[which]}, nil
+	return &control{client}, nil
 }
 
 // joinFacts are what a node needs to join. They are secret.
@@ -72,11 +69,11 @@ var (
 func (s *site) learnSecrets(progress ssh.Progress) {
 	for _, output := range []string{progress.Stdout, progress.Stderr} {
 		for _, token := range joinToken.FindAllString(output, -1) {
-			s.secrets.Add(ssh.Secret(token))
+			s.Secrets.Add(ssh.Secret(token))
 		}
 		for line := range strings.Lines(output) {
 			if key := certificateKey.FindStringSubmatch(" " + strings.TrimSpace(line)); key != nil {
-				s.secrets.Add(ssh.Secret(key[1]))
+				s.Secrets.Add(ssh.Secret(key[1]))
 			}
 		}
 	}
@@ -92,7 +89,7 @@ func (s *site) joinFacts(ctx context.Context, c *control, master bool) (*joinFac
 	if facts.token == "" {
 		return nil, fmt.Errorf("%s: kubeadm has made no token", c.Host)
 	}
-	s.secrets.Add(ssh.Secret(facts.token))
+	s.Secrets.Add(ssh.Secret(facts.token))
 	ca, err := c.caCertificate(ctx)
 	if err != nil {
 		return nil, err
@@ -112,7 +109,7 @@ func (s *site) joinFacts(ctx context.Context, c *control, master bool) (*joinFac
 		return nil, fmt.Errorf("%s: kubeadm has told no certificate key", c.Host)
 	}
 	facts.certificateKey = key[1]
-	s.secrets.Add(ssh.Secret(facts.certificateKey))
+	s.Secrets.Add(ssh.Secret(facts.certificateKey))
 	return facts, nil
 }
 
@@ -149,8 +146,8 @@ const etcdTime = 20 * time.Second
 
 // etcdctl runs etcdctl in the etcd of the master.
 func (c *control) etcdctl(ctx context.Context, arguments ...string) (string, error) {
-	name := c.node.name
-	if known := c.find(c.node); known != nil {
+	name := c.Master.Name
+	if known := c.find(c.Master); known != nil {
 		name = known.Metadata.Name
 	}
 	const pki = "/etc/kubernetes/pki/etcd/"

@@ -7,7 +7,7 @@
 // and registers the cluster as a VIM.
 //
 //	pool := ssh.NewPool(ssh.Config{})
-//	drivers[kubernetes.Name] = kubernetes.New(pool, kubernetes.Config{})
+//	drivers[kubernetes.Name] = kubernetes.New(pool, kube.Config{})
 //
 // A step works on all nodes that it concerns at once, as many as [Config.Together] says. What it has done on a node can be seen on the node,
 // so that a repetition goes on with the nodes that are missing.

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"net/netip"
 	"slices"
-	"time"
 
 	"vnfm/mgmtdriver"
 	"vnfm/mgmtdriver/kube"
@@ -16,33 +15,15 @@ import (
 // Name is the name by which VNFDs know the driver.
 const Name = "mgmt-drivers-kubernetes"
 
-// Config are the options of the driver; the zero value of each means its default.
-type Config struct {
-	SSHPort     uint16        // of the nodes; default 22
-	BootTime    time.Duration // in which new nodes have to let one log in; default 15 min
-	InstallTime time.Duration // that a script may take on a node; default 45 min
-	DrainTime   time.Duration // that pods have to leave a node; default 5 min
-	VolumeTime  time.Duration // that a PersistentVolume may take to come or to go; default 150 s
-	Together    int           // nodes that are worked on at once; default 32
-}
-
 // Driver makes Kubernetes clusters. It may be used by many goroutines.
 type Driver struct {
 	pool   *ssh.Pool
-	config Config
+	config kube.Config
 }
 
 // New returns a driver that connects to nodes with a pool.
-func New(pool *ssh.Pool, config Config) *Driver {
-	config.SSHPort = cmp.Or(config.SSHPort, ssh.DefaultPort)
-	config.BootTime = cmp.Or(config.BootTime, 15*time.Minute)
-	config.InstallTime = cmp.Or(config.InstallTime, 45*time.Minute)
-	config.DrainTime = cmp.Or(config.DrainTime, 5*time.Minute)
-	config.VolumeTime = cmp.Or(config.VolumeTime, 150*time.Second)
-	if config.Together < 1 {
-		config.Together = ssh.DefaultParallel
-	}
-	return &Driver{pool: pool, config: config}
+func New(pool *ssh.Pool, config kube.Config) *Driver {
+	return &Driver{pool: pool, config: config.WithDefaults()}
 }
 
 // Steps implements [mgmtdriver.Driver].
@@ -56,9 +37,9 @@ func (d *Driver) Steps(hook mgmtdriver.Hook) []mgmtdriver.Step {
 		return append(d.leaving(), d.step("hosts", (*site).writeHosts))
 	case mgmtdriver.HealStart:
 		return slices.Concat([]mgmtdriver.Step{d.step("volumes_in_use", (*site).refuseVolumesInUse)}, d.leaving(),
-			[]mgmtdriver.Step{d.step("remove_volumes", (*site).removeVolumes), d.step("unregister", (*site).unregisterWhole)})
+			[]mgmtdriver.Step{d.step("remove_volumes", (*site).removeVolumes), d.step("unregister", (*site).UnregisterWhole)})
 	case mgmtdriver.TerminateEnd:
-		return []mgmtdriver.Step{{Name: "unregister", Do: unregister}}
+		return []mgmtdriver.Step{{Name: "unregister", Do: kube.Unregister}}
 	default:
 		return nil
 	}
@@ -85,7 +66,7 @@ func (d *Driver) joining() []mgmtdriver.Step {
 func (d *Driver) leaving() []mgmtdriver.Step {
 	return []mgmtdriver.Step{
 		d.step("assess", (*site).assess),
-		d.step("drain", (*site).drain),
+		d.step("drain", (*site).DrainLeaving),
 		d.step("balance", (*site).balance),
 		d.step("remove", (*site).remove),
 	}
@@ -93,21 +74,15 @@ func (d *Driver) leaving() []mgmtdriver.Step {
 
 // site is a cluster on behalf of a call.
 type site struct {
-	*cluster
-	driver  *Driver
-	call    *mgmtdriver.Call
-	secrets *ssh.Redactor
+	*params
+	*kube.Site
+	address netip.Addr // of the Kubernetes API
+	outside netip.Addr // the same for those that need a floating IP address; invalid = address
 }
 
 // step makes a step of something that is done at a site.
 func (d *Driver) step(name string, do func(*site, context.Context) (mgmtdriver.Result, error)) mgmtdriver.Step {
-	return mgmtdriver.Step{Name: name, Do: func(ctx context.Context, call *mgmtdriver.Call) (mgmtdriver.Result, error) {
-		s, err := d.open(call)
-		if err != nil {
-			return mgmtdriver.Result{}, err
-		}
-		return do(s, ctx)
-	}}
+	return mgmtdriver.StepAt(name, d.open, do)
 }
 
 func (d *Driver) open(call *mgmtdriver.Call) (*site, error) {
@@ -115,36 +90,16 @@ func (d *Driver) open(call *mgmtdriver.Call) (*site, error) {
 	if err != nil {
 		return nil, err
 	}
-	c, err := readCluster(call, p)
+	machines, err := kube.ReadMachines(call, p.groups(), p.isStorage)
 	if err != nil {
 		return nil, err
 	}
-	s := &site{cluster: c, driver: d, call: call, secrets: ssh.NewRedactor(p.secrets()...)}
-	return s, s.recallNames()
-}
-
-// whole reports whether all nodes go, or have come.
-func (s *site) whole() bool { return len(s.settled()) == 0 }
-
-// host is a node to work on.
-func (s *site) host(n *node) *ssh.Host {
-	target := n.login.Target(cmp.Or(n.name, n.names()[0]), n.vnfc, netip.AddrPortFrom(n.ssh, s.driver.config.SSHPort))
-	return s.driver.pool.Host(s.call, target, s.secrets)
-}
-
-// each does something on nodes at once, also on the others if it fails on one.
-func (s *site) each(ctx context.Context, nodes []*node, do func(context.Context, *node, *ssh.Host) error) error {
-	return ssh.Each(ctx, s.hosts(nodes), s.driver.config.Together, func(ctx context.Context, i int, host *ssh.Host) error {
-		return do(ctx, nodes[i], host)
-	})
-}
-
-func (s *site) hosts(nodes []*node) []*ssh.Host {
-	hosts := make([]*ssh.Host, len(nodes))
-	for i, n := range nodes {
-		hosts[i] = s.host(n)
+	if _, err := machines.Recall(call); err != nil {
+		return nil, err
 	}
-	return hosts
+	s := &site{params: p, Site: &kube.Site{Machines: machines, Call: call, Pool: d.pool, Config: d.config,
+		Secrets: ssh.NewRedactor(p.secrets()...), Name: p.vimName}}
+	return s, s.locate()
 }
 
 // Check implements [mgmtdriver.Driver].
@@ -156,9 +111,9 @@ func (d *Driver) Check(ctx context.Context, call *mgmtdriver.Call) error {
 	switch call.Hook {
 	case mgmtdriver.InstantiateEnd:
 		return cmp.Or(checkNames(call, p), checkFiles(ctx, call, p), checkCertificates(ctx, call, p), p.storage.Check(ctx, call, pointer),
-			checkName(ctx, call, p))
+			kube.CheckVimName(ctx, call, pointer, p.vimName))
 	case mgmtdriver.ScaleStart, mgmtdriver.ScaleEnd, mgmtdriver.ScaleToLevelStart, mgmtdriver.ScaleToLevelEnd:
-		return kube.CheckScale(call, p.worker.aspectID)
+		return kube.CheckScale(call, p.worker.AspectID)
 	case mgmtdriver.HealStart, mgmtdriver.HealEnd:
 		return checkHeal(call, p)
 	case mgmtdriver.ChangeFlavourStart, mgmtdriver.ChangeFlavourEnd:
@@ -170,19 +125,8 @@ func (d *Driver) Check(ctx context.Context, call *mgmtdriver.Call) error {
 
 // checkNames refuses aspects and ports that the package does not have.
 func checkNames(call *mgmtdriver.Call, p *params) error {
-	for _, g := range []struct {
-		name string
-		*group
-	}{{"master_node", &p.master.group}, {"worker_node", &p.worker}} {
-		at := pointer + "/" + g.name
-		if g.aspectID != "" {
-			if err := call.CheckAspect(at+"/aspect_id", g.aspectID); err != nil {
-				return err
-			}
-		}
-		if err := cmp.Or(call.CheckPort(at+"/ssh_cp_name", g.sshCpName), call.CheckPort(at+"/nic_cp_name", g.nicCpName)); err != nil {
-			return err
-		}
+	if err := p.groups().Check(call, pointer); err != nil {
+		return err
 	}
 	if fip := p.master.clusterFipName; fip != "" {
 		if err := call.CheckPort(pointer+"/master_node/cluster_fip_name", fip); err != nil {
@@ -210,20 +154,12 @@ func checkFiles(ctx context.Context, call *mgmtdriver.Call, p *params) error {
 	return nil
 }
 
-func checkName(ctx context.Context, call *mgmtdriver.Call, p *params) error {
-	taken, err := call.Vims.Taken(ctx, p.vimName)
-	if err == nil && taken {
-		return &mgmtdriver.Invalid{Attribute: pointer + "/vim_name", Detail: fmt.Sprintf("there is a VIM with the name %q already", p.vimName)}
-	}
-	return err
-}
-
 // checkHeal refuses to heal all masters one by one: the cluster would be lost. When a request arrives, masters that are of no aspect are not
 // known yet.
 func checkHeal(call *mgmtdriver.Call, p *params) error {
 	masters := func(vnfcs []mgmtdriver.Vnfc) (n int) {
 		for i := range vnfcs {
-			if p.isMaster(&vnfcs[i]) {
+			if p.master.Has(&vnfcs[i]) {
 				n++
 			}
 		}

@@ -10,7 +10,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"vnfm/mgmtdriver"
-	"vnfm/mgmtdriver/kubernetes"
+	"vnfm/mgmtdriver/kube"
 	"vnfm/mgmtdriver/kubernetes/kubetest"
 )
 
@@ -171,7 +171,7 @@ func TestNodesThatAreDead(t *testing.T) {
 
 func TestPodsThatDoNotLeave(t *testing.T) {
 	t.Parallel()
-	b := newBed(t, setting{masters: 1, workers: 2, config: kubernetes.Config{DrainTime: 20 * time.Millisecond}})
+	b := newBed(t, setting{masters: 1, workers: 2, config: kube.Config{DrainTime: 20 * time.Millisecond}})
 	b.instantiate()
 	b.must(mgmtdriver.InstantiateEnd)
 	b.world.Fail(kubetest.Fault{Command: "drain worker51", Stderr: "error: global timeout reached"})
@@ -244,7 +244,7 @@ func TestScaleOutThatIsRolledBack(t *testing.T) {
 
 func TestNodeThatDoesNotStart(t *testing.T) {
 	t.Parallel()
-	b := newBed(t, setting{masters: 1, workers: 1, config: kubernetes.Config{BootTime: time.Millisecond}})
+	b := newBed(t, setting{masters: 1, workers: 1, config: kube.Config{BootTime: time.Millisecond}})
 	b.instantiate()
 	b.kill("51")
 	b.fails(mgmtdriver.InstantiateEnd, "no login for", b.network+"51")
@@ -262,14 +262,14 @@ func TestVimThatIsInUse(t *testing.T) {
 
 func TestWorkWithoutABound(t *testing.T) {
 	t.Parallel()
-	b := newBed(t, setting{masters: 1, workers: 2, config: kubernetes.Config{Together: -1}})
+	b := newBed(t, setting{masters: 1, workers: 2, config: kube.Config{Together: -1}})
 	b.instantiate()
 	b.must(mgmtdriver.InstantiateEnd)
 }
 
 func TestWorkIsBounded(t *testing.T) {
 	t.Parallel()
-	b := newBed(t, setting{masters: 3, workers: 5, config: kubernetes.Config{Together: 2}, world: kubetest.Options{PrepareTime: 300 * time.Millisecond}})
+	b := newBed(t, setting{masters: 3, workers: 5, config: kube.Config{Together: 2}, world: kubetest.Options{PrepareTime: 300 * time.Millisecond}})
 	b.instantiate()
 	b.must(mgmtdriver.InstantiateEnd)
 	if got := b.world.MostBusy(); got != 2 {
@@ -279,7 +279,7 @@ func TestWorkIsBounded(t *testing.T) {
 
 func TestScriptThatDoesNotEnd(t *testing.T) {
 	t.Parallel()
-	b := newBed(t, setting{masters: 1, workers: 1, world: kubetest.Options{PrepareTime: time.Hour}, config: kubernetes.Config{InstallTime: 50 * time.Millisecond}})
+	b := newBed(t, setting{masters: 1, workers: 1, world: kubetest.Options{PrepareTime: time.Hour}, config: kube.Config{InstallTime: 50 * time.Millisecond}})
 	b.instantiate()
 	b.fails(mgmtdriver.InstantiateEnd, "master11", "worker51", "prepare has taken longer than 50ms; the last it said was: install_k8s_cluster: script prepare")
 	if got := b.world.Busy(); got != 0 {

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"vnfm/mgmtdriver"
+	"vnfm/mgmtdriver/kube"
 	"vnfm/mgmtdriver/ssh"
 )
 
@@ -19,9 +20,9 @@ const (
 // left out: nothing that is to be done depends on it.
 func (s *site) writeHosts(ctx context.Context) (mgmtdriver.Result, error) {
 	var lines []string
-	for _, n := range s.all() {
-		if n.name != "" {
-			lines = append(lines, n.ip.String()+" "+n.name)
+	for _, n := range s.All() {
+		if n.Name != "" {
+			lines = append(lines, n.IP.String()+" "+n.Name)
 		}
 	}
 	for _, r := range s.registries {
@@ -29,10 +30,10 @@ func (s *site) writeHosts(ctx context.Context) (mgmtdriver.Result, error) {
 			lines = append(lines, line)
 		}
 	}
-	err := s.each(ctx, s.all(), func(ctx context.Context, n *node, host *ssh.Host) error {
+	err := s.Each(ctx, s.All(), func(ctx context.Context, n *kube.Machine, host *ssh.Host) error {
 		err := host.Edit(ctx, "/etc/hosts", func(content string) string { return withBlock(content, lines) })
-		if err != nil && !s.isNew(n) && ctx.Err() == nil {
-			s.call.Log.Warn("hosts of a node are not up to date", "host", host.String(), "error", err)
+		if err != nil && !s.IsNew(n) && ctx.Err() == nil {
+			s.Call.Log.Warn("hosts of a node are not up to date", "host", host.String(), "error", err)
 			return nil
 		}
 		return err

@@ -12,6 +12,7 @@ import (
 	"sync"
 
 	"vnfm/mgmtdriver"
+	"vnfm/mgmtdriver/kube"
 	"vnfm/mgmtdriver/ssh"
 )
 
@@ -27,92 +28,58 @@ func (s *site) await(ctx context.Context) (mgmtdriver.Result, error) {
 	if err != nil {
 		return mgmtdriver.Result{}, err
 	}
-	return ssh.Await(ctx, s.call, s.hosts(append(s.newNodes(), server...)), s.driver.config.BootTime)
-}
-
-// names is the output of the steps that find out how nodes are called in the cluster.
-type names struct {
-	Names map[string]string `json:"names"` // by server
-}
-
-// namesOf are the names of nodes that have one.
-func namesOf(nodes []*node) names {
-	found := names{Names: map[string]string{}}
-	for _, n := range nodes {
-		if n.name != "" {
-			found.Names[n.vnfc.ServerID] = n.name
-		}
-	}
-	return found
+	return ssh.Await(ctx, s.Call, s.Hosts(append(s.New(), server...)), s.Config.BootTime)
 }
 
 // giveNames gives the new nodes their names. Those of the others are what the cluster says.
 func (s *site) giveNames(ctx context.Context) (mgmtdriver.Result, error) {
 	present := map[netip.Addr]string{}
-	if !s.whole() {
-		c, err := s.control(ctx, s.settled())
+	if !s.Whole() {
+		c, err := s.control(ctx, s.Settled())
 		if err != nil {
 			return mgmtdriver.Result{}, err
 		}
-		present = c.names(s.all())
+		present = c.names(s.All())
 		if err := c.uncordon(ctx, present); err != nil {
 			return mgmtdriver.Result{}, err
 		}
-		for _, n := range s.newNodes() {
+		for _, n := range s.New() {
 			// It has the address of a node that is gone, or it has joined in a former attempt: the name is the right one.
-			delete(present, n.ip)
+			delete(present, n.IP)
 		}
 	}
 	s.name(present)
-	for _, n := range s.all() {
-		if n.name == "" {
+	for _, n := range s.All() {
+		if n.Name == "" {
 			return mgmtdriver.Result{}, &mgmtdriver.Failure{Title: "Node has no name", Status: http.StatusConflict,
-				Detail: fmt.Sprintf("another node has the address %s", n.ip)}
+				Detail: fmt.Sprintf("another node has the address %s", n.IP)}
 		}
 	}
 	script, err := s.script(ctx)
 	if err != nil {
 		return mgmtdriver.Result{}, err
 	}
-	for _, n := range s.newNodes() {
-		if !script.phased && n.name != n.names()[0] {
+	for _, n := range s.New() {
+		if !script.phased && n.Name != n.Names()[0] {
 			return mgmtdriver.Result{}, &mgmtdriver.Failure{Title: "Node has no name", Status: http.StatusConflict, Detail: fmt.Sprintf(
-				"%s would give the node at %s the name %s, which another node has", s.scriptPath, n.ip, n.names()[0])}
+				"%s would give the node at %s the name %s, which another node has", s.scriptPath, n.IP, n.Names()[0])}
 		}
 	}
-	return mgmtdriver.Done(namesOf(s.all())), nil
+	return mgmtdriver.Done(kube.FoundNames(s.All())), nil
 }
 
 // names are those of the nodes of the cluster by their addresses, also those that VNFCs have and the cluster does not know.
-func (c *control) names(nodes []*node) map[netip.Addr]string {
+func (c *control) names(nodes []*kube.Machine) map[netip.Addr]string {
 	found := map[netip.Addr]string{}
 	for i := range c.Nodes {
 		found[c.Nodes[i].IP()] = c.Nodes[i].Metadata.Name
 	}
 	for _, n := range nodes {
 		if known := c.find(n); known != nil {
-			found[n.ip] = known.Metadata.Name
+			found[n.IP] = known.Metadata.Name
 		}
 	}
 	return found
-}
-
-// recallNames gives the nodes the names that were found out in this hook.
-func (s *site) recallNames() error {
-	for _, step := range []string{"names", "assess"} {
-		key := string(s.call.Hook) + "/" + step
-		if _, ok := s.call.Outputs[key]; !ok {
-			continue
-		}
-		var found names
-		if err := s.call.Output(key, &found); err != nil {
-			return err
-		}
-		for _, n := range slices.Concat(s.all(), s.removed) {
-			n.name = found.Names[n.vnfc.ServerID]
-		}
-	}
-	return nil
 }
 
 // script is the installation script of the package.
@@ -124,7 +91,7 @@ type script struct {
 var phases = regexp.MustCompile(`(?m)^#\s*vnfm-phases:.*\bprepare\b`)
 
 func (s *site) script(ctx context.Context) (*script, error) {
-	content, err := mgmtdriver.ReadFile(ctx, s.call.Package, s.scriptPath)
+	content, err := mgmtdriver.ReadFile(ctx, s.Call.Package, s.scriptPath)
 	return &script{content: content, phased: phases.Match(content)}, err
 }
 
@@ -136,15 +103,15 @@ func (s *site) putFiles(ctx context.Context) (mgmtdriver.Result, error) {
 	}
 	files := []ssh.File{{Path: installPath, Content: ssh.Bytes(script.content), Mode: 0o700}}
 	if s.helmScriptPath != "" {
-		content, err := mgmtdriver.ReadFile(ctx, s.call.Package, s.helmScriptPath)
+		content, err := mgmtdriver.ReadFile(ctx, s.Call.Package, s.helmScriptPath)
 		if err != nil {
 			return mgmtdriver.Result{}, err
 		}
 		files = append(files, ssh.File{Path: helmPath, Content: ssh.Bytes(content), Mode: 0o700})
 	}
-	err = s.each(ctx, s.newNodes(), func(ctx context.Context, n *node, host *ssh.Host) error {
+	err = s.Each(ctx, s.New(), func(ctx context.Context, n *kube.Machine, host *ssh.Host) error {
 		for _, file := range files {
-			if file.Path == helmPath && !n.master {
+			if file.Path == helmPath && !n.Master {
 				continue
 			}
 			if err := host.Put(ctx, file); err != nil {
@@ -162,9 +129,9 @@ func (s *site) prepare(ctx context.Context) (mgmtdriver.Result, error) {
 	if err != nil || !script.phased {
 		return mgmtdriver.Done(nil), err
 	}
-	return s.do(ctx, work{name: "prepare", job: func(_ context.Context, n *node, _ *ssh.Host) (*ssh.Job, error) {
+	return s.do(ctx, work{name: "prepare", job: func(_ context.Context, n *kube.Machine, _ *ssh.Host) (*ssh.Job, error) {
 		return s.installJob(script, n, &joinFacts{}, "prepare"), nil
-	}}, s.newNodes())
+	}}, s.New())
 }
 
 // joinMasters makes the cluster with the first master, unless there is one, and lets the others join it one by one.
@@ -173,14 +140,14 @@ func (s *site) joinMasters(ctx context.Context) (mgmtdriver.Result, error) {
 	if err != nil {
 		return mgmtdriver.Result{}, err
 	}
-	return s.do(ctx, work{name: "join", inOrder: true, job: func(ctx context.Context, n *node, host *ssh.Host) (*ssh.Job, error) {
-		first := s.whole() && n == s.masters[0]
-		others := s.settled()
-		if s.whole() {
-			others = s.masters[:slices.Index(s.masters, n)]
+	return s.do(ctx, work{name: "join", inOrder: true, job: func(ctx context.Context, n *kube.Machine, host *ssh.Host) (*ssh.Job, error) {
+		first := s.Whole() && n == s.Masters[0]
+		others := s.Settled()
+		if s.Whole() {
+			others = s.Masters[:slices.Index(s.Masters, n)]
 		}
 		if first {
-			others = []*node{n} // it may have been the first before
+			others = []*kube.Machine{n} // it may have been the first before
 		}
 		c, err := s.control(ctx, others)
 		if first {
@@ -199,7 +166,7 @@ func (s *site) joinMasters(ctx context.Context) (mgmtdriver.Result, error) {
 		}
 		facts, err := s.joinFacts(ctx, c, true)
 		return s.installJob(script, n, facts), err
-	}}, s.newMasters())
+	}}, s.NewMasters())
 }
 
 // joinWorkers lets all new workers join at once.
@@ -214,14 +181,14 @@ func (s *site) joinWorkers(ctx context.Context) (mgmtdriver.Result, error) {
 	}
 	// One token is enough for all that begin now.
 	open := sync.OnceValues(func() (*way, error) {
-		c, err := s.control(ctx, s.masters)
+		c, err := s.control(ctx, s.Masters)
 		if err != nil {
 			return nil, err
 		}
 		facts, err := s.joinFacts(ctx, c, false)
 		return &way{c, facts}, err
 	})
-	return s.do(ctx, work{name: "join", job: func(ctx context.Context, n *node, host *ssh.Host) (*ssh.Job, error) {
+	return s.do(ctx, work{name: "join", job: func(ctx context.Context, n *kube.Machine, host *ssh.Host) (*ssh.Job, error) {
 		opened, err := open()
 		if err != nil {
 			return nil, err
@@ -231,18 +198,18 @@ func (s *site) joinWorkers(ctx context.Context) (mgmtdriver.Result, error) {
 			return nil, err
 		}
 		return s.installJob(script, n, opened.facts), nil
-	}}, s.newWorkers())
+	}}, s.NewWorkers())
 }
 
 // installJob runs the installation script on a node. Old scripts take secrets as arguments, which everybody on the node can see.
-func (s *site) installJob(script *script, n *node, facts *joinFacts, phase ...string) *ssh.Job {
+func (s *site) installJob(script *script, n *kube.Machine, facts *joinFacts, phase ...string) *ssh.Job {
 	argv := append([]string{"bash", installPath}, phase...)
-	if n.master {
+	if n.Master {
 		argv = append(argv, "-m", s.masterList(), "-i", s.address.String(), "-p", s.master.pods.String(), "-a", s.master.services.String())
 	} else {
-		argv = append(argv, "-w", n.ip.String(), "-i", s.address.String())
+		argv = append(argv, "-w", n.IP.String(), "-i", s.address.String())
 	}
-	env := map[string]string{"K8S_NODE_NAME": n.name, "K8S_QUIET": "1"}
+	env := map[string]string{"K8S_NODE_NAME": n.Name, "K8S_QUIET": "1"}
 	if facts.caHash != "" {
 		argv = append(argv, "-s", facts.caHash)
 	}
@@ -257,10 +224,10 @@ func (s *site) installJob(script *script, n *node, facts *joinFacts, phase ...st
 			argv = append(argv, secret.option, secret.value)
 		}
 	}
-	if n.master && s.outside.IsValid() {
+	if n.Master && s.outside.IsValid() {
 		env["K8S_CERT_SANS"] = s.outside.String()
 	}
-	if !n.master {
+	if !n.Master {
 		env["ha_flag"] = map[bool]string{true: "True", false: "False"}[s.ha()]
 	}
 	for name, value := range s.proxyEnv() {
@@ -284,15 +251,15 @@ func (s *site) proxyEnv() map[string]string {
 		return nil
 	}
 	return map[string]string{
-		"http_proxy": s.proxy.HTTP, "https_proxy": s.proxy.HTTPS, "no_proxy": s.noProxyFor(s.address, s.masters[0].ip),
+		"http_proxy": s.proxy.HTTP, "https_proxy": s.proxy.HTTPS, "no_proxy": s.noProxyFor(s.address, s.Masters[0].IP),
 	}
 }
 
 // masterList are the addresses of the masters; the first one is the one that makes the cluster, or that has it.
 func (s *site) masterList() string {
 	var list []string
-	for _, n := range append(s.settled(), s.newMasters()...) {
-		list = append(list, n.ip.String())
+	for _, n := range append(s.Settled(), s.NewMasters()...) {
+		list = append(list, n.IP.String())
 	}
 	return strings.Join(list, ",")
 }
@@ -302,7 +269,7 @@ func (s *site) installHelm(ctx context.Context) (mgmtdriver.Result, error) {
 	if s.helmScriptPath == "" {
 		return mgmtdriver.Done(nil), nil
 	}
-	return s.do(ctx, work{name: "helm", job: func(context.Context, *node, *ssh.Host) (*ssh.Job, error) {
+	return s.do(ctx, work{name: "helm", job: func(context.Context, *kube.Machine, *ssh.Host) (*ssh.Job, error) {
 		return &ssh.Job{Argv: []string{"bash", helmPath}, Env: s.proxyEnv()}, nil
-	}}, s.newMasters())
+	}}, s.NewMasters())
 }

@@ -16,42 +16,42 @@ import (
 
 // assess finds out how the nodes are called, and whether the masters that go can go, before anything is changed.
 func (s *site) assess(ctx context.Context) (mgmtdriver.Result, error) {
-	if invalid := (*mgmtdriver.Invalid)(nil); s.call.Hook == mgmtdriver.HealStart && errors.As(checkHeal(s.call, s.params), &invalid) {
-		return mgmtdriver.Result{}, &mgmtdriver.Failure{Title: "Masters cannot be healed", Status: http.StatusConflict, Detail: invalid.Detail}
+	if err := kube.RefuseHeal(s.Call, checkHeal(s.Call, s.params)); err != nil {
+		return mgmtdriver.Result{}, err
 	}
-	if s.whole() {
+	if s.Whole() {
 		return mgmtdriver.Done(nil), nil
 	}
-	c, err := s.control(ctx, s.settled())
+	c, err := s.control(ctx, s.Settled())
 	if err != nil {
 		return mgmtdriver.Result{}, err
 	}
 	if err := s.seek(ctx, c); err != nil {
 		return mgmtdriver.Result{}, err
 	}
-	nodes := slices.Concat(s.all(), s.removed)
+	nodes := slices.Concat(s.All(), s.Removed)
 	present := c.names(nodes)
 	for _, n := range nodes {
-		if n.ip.IsValid() {
-			n.name = present[n.ip]
+		if n.IP.IsValid() {
+			n.Name = present[n.IP]
 		}
 	}
-	if masters := c.goingMasters(s.removed); len(masters) > 0 {
+	if masters := c.goingMasters(s.Removed); len(masters) > 0 {
 		members, err := c.members(ctx)
 		if err != nil {
 			return mgmtdriver.Result{}, err
 		}
 		for _, n := range masters {
-			if members, err = without(members, n.ip); err != nil {
+			if members, err = without(members, n.IP); err != nil {
 				return mgmtdriver.Result{}, err
 			}
 		}
 	}
-	staying := c.names(s.all())
-	for _, n := range s.removed {
-		delete(staying, n.ip)
+	staying := c.names(s.All())
+	for _, n := range s.Removed {
+		delete(staying, n.IP)
 	}
-	return mgmtdriver.Done(namesOf(nodes)), c.uncordon(ctx, staying)
+	return mgmtdriver.Done(kube.FoundNames(nodes)), c.uncordon(ctx, staying)
 }
 
 // uncordon takes back what an operation that was given up has done to nodes, here by address.
@@ -61,7 +61,7 @@ func (c *control) uncordon(ctx context.Context, nodes map[netip.Addr]string) err
 
 // seek finds out where masters were that go and have lost their address: what etcd, or else the cluster, misses at an address that nobody has.
 func (s *site) seek(ctx context.Context, c *control) error {
-	lost := filter(s.removed, func(n *node) bool { return !n.ip.IsValid() })
+	lost := kube.Filter(s.Removed, func(n *kube.Machine) bool { return !n.IP.IsValid() })
 	if len(lost) == 0 {
 		return nil
 	}
@@ -71,7 +71,7 @@ func (s *site) seek(ctx context.Context, c *control) error {
 	}
 	var missing []netip.Addr
 	miss := func(ip netip.Addr) {
-		known := slices.ContainsFunc(slices.Concat(s.all(), s.removed), func(n *node) bool { return n.ip == ip })
+		known := slices.ContainsFunc(slices.Concat(s.All(), s.Removed), func(n *kube.Machine) bool { return n.IP == ip })
 		if ip.IsValid() && !known && !slices.Contains(missing, ip) {
 			missing = append(missing, ip)
 		}
@@ -91,7 +91,7 @@ func (s *site) seek(ctx context.Context, c *control) error {
 			"masters at %v do not answer, and nobody knows which of them goes: heal the whole VNF, without vnfcInstanceId", missing)}
 	}
 	for i, ip := range missing {
-		lost[i].ip = ip
+		lost[i].IP = ip
 	}
 	return nil
 }
@@ -101,50 +101,33 @@ const masterLabel = "node-role.kubernetes.io/control-plane"
 
 // goingMasters are the masters among nodes that go, in the order in which they leave: those that are ill first, since without them more
 // may leave.
-func (c *control) goingMasters(going []*node) []*node {
-	rank := func(n *node) int {
+func (c *control) goingMasters(going []*kube.Machine) []*kube.Machine {
+	rank := func(n *kube.Machine) int {
 		if known := c.find(n); known != nil && known.Ready() {
 			return 1
 		}
 		return 0
 	}
-	masters := filter(going, func(n *node) bool { return n.master })
-	slices.SortStableFunc(masters, func(a, b *node) int { return rank(a) - rank(b) })
+	masters := kube.Filter(going, func(n *kube.Machine) bool { return n.Master })
+	slices.SortStableFunc(masters, func(a, b *kube.Machine) int { return rank(a) - rank(b) })
 	return masters
-}
-
-// drain lets the pods leave the workers that go.
-func (s *site) drain(ctx context.Context) (mgmtdriver.Result, error) {
-	going := filter(s.removed, func(n *node) bool { return !n.master && n.name != "" })
-	if s.whole() || len(going) == 0 {
-		return mgmtdriver.Done(nil), nil
-	}
-	c, err := s.control(ctx, s.settled())
-	if err != nil {
-		return mgmtdriver.Result{}, err
-	}
-	drain := kube.Drain{Time: s.driver.config.DrainTime, Together: s.driver.config.Together}
-	for _, n := range going {
-		drain.Nodes = append(drain.Nodes, n.name)
-	}
-	return c.Drain(ctx, s.call, drain)
 }
 
 // remove takes the nodes that go out of the cluster, masters one by one: etcd must not lose its majority.
 func (s *site) remove(ctx context.Context) (mgmtdriver.Result, error) {
-	if s.whole() || len(s.removed) == 0 {
+	if s.Whole() || len(s.Removed) == 0 {
 		return mgmtdriver.Done(nil), nil
 	}
-	c, err := s.control(ctx, s.settled())
+	c, err := s.control(ctx, s.Settled())
 	if err != nil {
 		return mgmtdriver.Result{}, err
 	}
 	if err := s.seek(ctx, c); err != nil {
 		return mgmtdriver.Result{}, err
 	}
-	workers := filter(s.removed, func(n *node) bool { return !n.master })
-	for _, n := range c.goingMasters(s.removed) {
-		if err := c.leaveEtcd(ctx, n.ip); err != nil {
+	workers := kube.Filter(s.Removed, func(n *kube.Machine) bool { return !n.Master })
+	for _, n := range c.goingMasters(s.Removed) {
+		if err := c.leaveEtcd(ctx, n.IP); err != nil {
 			return mgmtdriver.Result{}, err
 		}
 		if err := c.forget(ctx, n); err != nil {
@@ -152,7 +135,7 @@ func (s *site) remove(ctx context.Context) (mgmtdriver.Result, error) {
 		}
 	}
 	errs := make([]error, len(workers))
-	_ = s.each(ctx, workers, func(ctx context.Context, n *node, _ *ssh.Host) error {
+	_ = s.Each(ctx, workers, func(ctx context.Context, n *kube.Machine, _ *ssh.Host) error {
 		errs[slices.Index(workers, n)] = c.forget(ctx, n)
 		return nil
 	})
@@ -160,9 +143,9 @@ func (s *site) remove(ctx context.Context) (mgmtdriver.Result, error) {
 }
 
 // forget removes a node from the cluster, if it has ever been one.
-func (c *control) forget(ctx context.Context, n *node) error {
-	if n.name == "" {
+func (c *control) forget(ctx context.Context, n *kube.Machine) error {
+	if n.Name == "" {
 		return nil
 	}
-	return c.Forget(ctx, n.name)
+	return c.Forget(ctx, n.Name)
 }

@@ -5,6 +5,8 @@ import (
 	"strings"
 	"testing"
 
+	"vnfm/mgmtdriver/kube"
+
 	"github.com/google/go-cmp/cmp"
 )
 
@@ -23,12 +25,12 @@ func TestNodesOfLargeNetworksHaveDifferentNames(t *testing.T) {
 			"master59 worker0-18 worker18"},
 		{"IPv6", nil, "2001:db8::1:5", "2001:db8::1:5 2001:db8::2:5", "master-0005 worker-0005 worker-0000000000020005"},
 	} {
-		c := &cluster{}
+		c := &site{Site: &kube.Site{Machines: &kube.Machines{}}}
 		for _, address := range strings.Fields(row.masters) {
-			c.masters = append(c.masters, &node{master: true, ip: netip.MustParseAddr(address)})
+			c.Masters = append(c.Masters, &kube.Machine{Master: true, IP: netip.MustParseAddr(address)})
 		}
 		for _, address := range strings.Fields(row.workers) {
-			c.workers = append(c.workers, &node{ip: netip.MustParseAddr(address)})
+			c.Workers = append(c.Workers, &kube.Machine{IP: netip.MustParseAddr(address)})
 		}
 		present := map[netip.Addr]string{}
 		for address, name := range row.present {
@@ -36,8 +38,8 @@ func TestNodesOfLargeNetworksHaveDifferentNames(t *testing.T) {
 		}
 		c.name(present)
 		var got []string
-		for _, n := range c.all() {
-			got = append(got, n.name)
+		for _, n := range c.All() {
+			got = append(got, n.Name)
 		}
 		if names := strings.Join(got, " "); names != row.want {
 			t.Errorf("%s: %s, want %s", row.name, names, row.want)
@@ -61,8 +63,8 @@ func TestOnlyTheDriversLinesOfHostsChange(t *testing.T) {
 
 func TestBackendsOfHAProxy(t *testing.T) {
 	t.Parallel()
-	masters := []*node{{name: "master59", ip: netip.MustParseAddr("10.10.0.59")}, {master: true, ip: netip.MustParseAddr("10.10.0.78")},
-		{name: "master-0007", ip: netip.MustParseAddr("2001:db8::7")}}
+	masters := []*kube.Machine{{Name: "master59", IP: netip.MustParseAddr("10.10.0.59")}, {Master: true, IP: netip.MustParseAddr("10.10.0.78")},
+		{Name: "master-0007", IP: netip.MustParseAddr("2001:db8::7")}}
 	const servers = "    server  master59 10.10.0.59:6443 check\n    server  master78 10.10.0.78:6443 check\n    server  master-0007 [2001:db8::7]:6443 check\n"
 	for _, row := range []struct{ name, before, want string }{
 		{"servers are replaced where they are", "backend kube-apiserver\n    balance roundrobin\n    server  master31 10.10.0.31:6443 check\n    server  master5 10.10.0.5:6443 check\nlisten stats\n    bind *:1080\n",

@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"vnfm/mgmtdriver"
+	"vnfm/mgmtdriver/kube"
 	"vnfm/mgmtdriver/param"
 	"vnfm/mgmtdriver/ssh"
 	"vnfm/mgmtdriver/storage"
@@ -31,23 +32,15 @@ type params struct {
 	helmScriptPath string
 	vimName        string // "" = the default
 	master         masterGroup
-	worker         group
+	worker         kube.Group
 	proxy          param.Proxy // used if both addresses are given; Nodes unset = the network of the first master
 	registries     []registry
 	storage        *storage.Params // nil: none
 	storageVdu     string          // of the storage server, as far as the VNFD tells
 }
 
-// group says how the nodes of one role are found and logged in to.
-type group struct {
-	aspectID  string
-	sshCpName string
-	nicCpName string
-	login     param.Login
-}
-
 type masterGroup struct {
-	group
+	kube.Group
 	pods           netip.Prefix
 	services       netip.Prefix
 	clusterCpName  string
@@ -72,7 +65,7 @@ func readParams(additional map[string]any) (*params, error) {
 	p := &params{
 		scriptPath: r.File("script_path", true), helmScriptPath: r.File("helm_installation_script_path", false), vimName: r.Optional("vim_name"),
 		master: masterGroup{
-			group: readGroup(master), pods: master.Network("pod_cidr", defaultPods), services: master.Network("cluster_cidr", defaultServices),
+			Group: readGroup(master), pods: master.Network("pod_cidr", defaultPods), services: master.Network("cluster_cidr", defaultServices),
 			clusterCpName: master.Required("cluster_cp_name"), clusterFipName: master.Optional("cluster_fip_name"),
 		},
 		worker: readGroup(worker),
@@ -92,16 +85,16 @@ func readParams(additional map[string]any) (*params, error) {
 	if len(p.vimName) > 255 {
 		r.Invalid("vim_name", "it must not be longer than 255 characters.")
 	}
-	if a := p.master.aspectID; a != "" && a == p.worker.aspectID {
+	if a := p.master.AspectID; a != "" && a == p.worker.AspectID {
 		worker.Invalid("aspect_id", "masters and workers must be of different aspects.")
 	}
 	return p, outer.Err()
 }
 
-func readGroup(r *param.Reader) group {
-	return group{
-		aspectID: r.Optional("aspect_id"), sshCpName: r.Required("ssh_cp_name"), nicCpName: r.Required("nic_cp_name"),
-		login: r.Login(""),
+func readGroup(r *param.Reader) kube.Group {
+	return kube.Group{
+		AspectID: r.Optional("aspect_id"), SSHCp: r.Required("ssh_cp_name"), NicCp: r.Required("nic_cp_name"),
+		Login: r.Login(""),
 	}
 }
 
@@ -148,11 +141,11 @@ func readRegistry(r *param.Reader) registry {
 // override applies the logins that a later operation brings with it.
 func (p *params) override(additional map[string]any) error {
 	r := param.NewReader("/additionalParams", additional)
-	for prefix, group := range map[string]*group{"master_node_": &p.master.group, "worker_node_": &p.worker} {
+	for prefix, group := range map[string]*kube.Group{"master_node_": &p.master.Group, "worker_node_": &p.worker} {
 		if r.HasLogin(prefix) {
-			jump := group.login.Jump
-			group.login = r.Login(prefix)
-			group.login.Jump = cmp.Or(group.login.Jump, jump)
+			jump := group.Login.Jump
+			group.Login = r.Login(prefix)
+			group.Login.Jump = cmp.Or(group.Login.Jump, jump)
 		}
 	}
 	return r.Err()
@@ -168,7 +161,7 @@ func ofCall(call *mgmtdriver.Call) (*params, error) {
 		err = p.override(call.Operation.AdditionalParams)
 	}
 	if p.vimName == "" {
-		p.vimName = "kubernetes_vim_" + call.Instance.ID
+		p.vimName = kube.VimName(call)
 	}
 	if p.storage != nil {
 		p.storageVdu = p.storage.Server.VduID(call.Vdus)
@@ -178,7 +171,7 @@ func ofCall(call *mgmtdriver.Call) (*params, error) {
 
 // secrets are what must not be shown of the parameters.
 func (p *params) secrets() []ssh.Secret {
-	found := slices.Concat(p.proxy.Secrets(), p.master.login.Secrets(), p.worker.login.Secrets())
+	found := slices.Concat(p.proxy.Secrets(), p.master.Login.Secrets(), p.worker.Login.Secrets())
 	for _, r := range p.registries {
 		found = append(found, r.password)
 	}

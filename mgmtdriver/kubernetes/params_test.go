@@ -9,6 +9,7 @@ import (
 
 	"vnfm/mgmtdriver"
 	"vnfm/mgmtdriver/drivertest"
+	"vnfm/mgmtdriver/kube"
 	"vnfm/mgmtdriver/kubernetes"
 	"vnfm/samples"
 )
@@ -133,7 +134,7 @@ func TestRequestsAreChecked(t *testing.T) {
 				t.Fatal(err)
 			}
 			row.change(parameter)
-			driver := kubernetes.New(nil, kubernetes.Config{})
+			driver := kubernetes.New(nil, kube.Config{})
 			err := driver.Check(t.Context(), &mgmtdriver.Call{Hook: mgmtdriver.InstantiateEnd, Package: drivertest.Files{FS: samples.Kubernetes()}, Vdus: vdus, PortNames: portNames,
 				Operation: mgmtdriver.Operation{Type: "INSTANTIATE"}, Vims: &drivertest.Vims{Names: []string{"taken"}},
 				Instance: mgmtdriver.Instance{AdditionalParams: map[string]any{kubernetes.Parameter: parameter}}})

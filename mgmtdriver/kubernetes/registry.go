@@ -11,27 +11,28 @@ import (
 	"strings"
 
 	"vnfm/mgmtdriver"
+	"vnfm/mgmtdriver/kube"
 	"vnfm/mgmtdriver/ssh"
 )
 
 // connectRegistries lets the new nodes get images from the private registries.
 func (s *site) connectRegistries(ctx context.Context) (mgmtdriver.Result, error) {
-	if len(s.registries) == 0 || len(s.newNodes()) == 0 {
+	if len(s.registries) == 0 || len(s.New()) == 0 {
 		return mgmtdriver.Done(nil), nil
 	}
-	c, err := s.control(ctx, s.masters)
+	c, err := s.control(ctx, s.Masters)
 	if err != nil {
 		return mgmtdriver.Result{}, err
 	}
 	certificates := map[string][]byte{}
 	for _, r := range s.registries {
 		if r.certificatePath != "" && certificates[r.certificatePath] == nil {
-			if certificates[r.certificatePath], err = mgmtdriver.ReadFile(ctx, s.call.Package, r.certificatePath); err != nil {
+			if certificates[r.certificatePath], err = mgmtdriver.ReadFile(ctx, s.Call.Package, r.certificatePath); err != nil {
 				return mgmtdriver.Result{}, err
 			}
 		}
 	}
-	err = s.each(ctx, s.newNodes(), func(ctx context.Context, n *node, host *ssh.Host) error {
+	err = s.Each(ctx, s.New(), func(ctx context.Context, n *kube.Machine, host *ssh.Host) error {
 		connect, certs := connectContainerd, containerdCerts
 		if known := c.find(n); known != nil && strings.HasPrefix(known.Status.NodeInfo.ContainerRuntimeVersion, "docker://") {
 			connect, certs = connectDocker, dockerCerts

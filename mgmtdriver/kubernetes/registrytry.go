@@ -91,7 +91,7 @@ func (s *site) tryToken(ctx context.Context, host *ssh.Host, r *registry, challe
 	}
 	realm, err := url.Parse(found["realm"])
 	if err != nil || realm.Host == "" || (realm.Scheme != "https" && (realm.Scheme != "http" || !r.insecure)) {
-		s.call.Log.Warn("the login at a registry cannot be tried", "host", host.String(), "registry", r.server, "realm", found["realm"])
+		s.Call.Log.Warn("the login at a registry cannot be tried", "host", host.String(), "registry", r.server, "realm", found["realm"])
 		return nil //nolint:nilerr // a registry that sends one nowhere may still let images be pulled
 	}
 	query := realm.Query()
@@ -101,7 +101,7 @@ func (s *site) tryToken(ctx context.Context, host *ssh.Host, r *registry, challe
 	said, err := s.ask(ctx, host, r, realm.String(), certs)
 	switch {
 	case errors.As(err, new(*mgmtdriver.Failure)):
-		s.call.Log.Warn("the login at a registry cannot be tried", "host", host.String(), "registry", r.server, "error", err)
+		s.Call.Log.Warn("the login at a registry cannot be tried", "host", host.String(), "registry", r.server, "error", err)
 		return nil
 	case err != nil || said == nil:
 		return err
@@ -155,7 +155,7 @@ func (s *site) ask(ctx context.Context, host *ssh.Host, r *registry, address, ce
 	var exit *ssh.ExitError
 	switch {
 	case errors.As(err, &exit) && exit.Status == noCurl:
-		s.call.Log.Warn("there is no curl to try a registry with", "host", host.String(), "registry", r.server)
+		s.Call.Log.Warn("there is no curl to try a registry with", "host", host.String(), "registry", r.server)
 		return nil, nil
 	case errors.As(err, &exit):
 		why, _, _ := strings.Cut(exit.Stderr, "\n")

@@ -9,6 +9,7 @@ import (
 	"fmt"
 
 	"vnfm/mgmtdriver"
+	"vnfm/mgmtdriver/kube"
 	"vnfm/mgmtdriver/ssh"
 	"vnfm/mgmtdriver/storage"
 )
@@ -35,25 +36,25 @@ func (p *params) isStorage(vnfc *mgmtdriver.Vnfc) bool {
 }
 
 // newStorage is the storage server if it has yet to be set up, as something to work on.
-func (s *site) newStorage() ([]*node, error) {
+func (s *site) newStorage() ([]*kube.Machine, error) {
 	if s.storage == nil {
 		return nil, nil
 	}
-	servers := slices.DeleteFunc(slices.Clone(s.call.After), func(vnfc mgmtdriver.Vnfc) bool { return !s.isStorage(&vnfc) })
-	if s.whole() && len(servers) == 0 || len(servers) > 1 {
+	servers := slices.DeleteFunc(slices.Clone(s.Call.After), func(vnfc mgmtdriver.Vnfc) bool { return !s.isStorage(&vnfc) })
+	if s.Whole() && len(servers) == 0 || len(servers) > 1 {
 		return nil, &mgmtdriver.Failure{Title: "Cluster has no storage server", Status: http.StatusUnprocessableEntity, Detail: fmt.Sprintf(
 			"%d VNFCs have the connection point %s; the storage server is one", len(servers), s.storage.Server.NicCp)}
 	}
-	if len(servers) == 0 || !slices.ContainsFunc(s.call.Added, func(vnfc mgmtdriver.Vnfc) bool { return vnfc.ServerID == servers[0].ServerID }) {
+	if len(servers) == 0 || !slices.ContainsFunc(s.Call.Added, func(vnfc mgmtdriver.Vnfc) bool { return vnfc.ServerID == servers[0].ServerID }) {
 		return nil, nil
 	}
 	server := &s.storage.Server
-	n := &node{vnfc: &servers[0], name: servers[0].VduID, login: server.Login}
-	if n.ssh = addressOf(server.SSHCp, append(portsOf(servers), s.call.Ports...)); !n.ssh.IsValid() {
+	n := &kube.Machine{Vnfc: &servers[0], Name: servers[0].VduID, Login: server.Login}
+	if n.SSH = addressOf(server.SSHCp, append(portsOf(servers), s.Call.Ports...)); !n.SSH.IsValid() {
 		return nil, &mgmtdriver.Failure{Title: "VM has no address", Status: http.StatusUnprocessableEntity, Detail: fmt.Sprintf(
 			"Failed to get IP address for Storage server VM: there is no port or floating IP %s with an address", server.SSHCp)}
 	}
-	return []*node{n}, nil
+	return []*kube.Machine{n}, nil
 }
 
 func portsOf(vnfcs []mgmtdriver.Vnfc) []mgmtdriver.Port {
@@ -80,8 +81,8 @@ func (s *site) prepareVolumes(ctx context.Context) (mgmtdriver.Result, error) {
 	if err != nil || len(server) == 0 {
 		return mgmtdriver.Done(nil), err
 	}
-	limits := storage.Limits{Appear: s.driver.config.BootTime, Format: s.driver.config.InstallTime}
-	return s.storage.Server.PrepareVolumes(ctx, s.call, s.host(server[0]), server[0].vnfc.Volumes, limits)
+	limits := storage.Limits{Appear: s.Config.BootTime, Format: s.Config.InstallTime}
+	return s.storage.Server.PrepareVolumes(ctx, s.Call, s.Host(server[0]), server[0].Vnfc.Volumes, limits)
 }
 
 // installServer installs the NFS server.
@@ -98,11 +99,11 @@ func (s *site) installClients(ctx context.Context) (mgmtdriver.Result, error) {
 	if s.storage == nil {
 		return mgmtdriver.Done(nil), nil
 	}
-	return s.do(ctx, s.install(storage.ClientPackage), s.newNodes())
+	return s.do(ctx, s.install(storage.ClientPackage), s.New())
 }
 
 func (s *site) install(name string) work {
-	return work{name: name, root: true, job: func(context.Context, *node, *ssh.Host) (*ssh.Job, error) {
+	return work{name: name, root: true, job: func(context.Context, *kube.Machine, *ssh.Host) (*ssh.Job, error) {
 		return storage.Install(name, s.proxyEnv()), nil
 	}}
 }
@@ -114,7 +115,7 @@ func (s *site) export(ctx context.Context) (mgmtdriver.Result, error) {
 		return mgmtdriver.Done(nil), err
 	}
 	if dirs := s.storage.Server.Unmounted(); len(dirs) > 0 {
-		s.call.Log.Warn("directories are exported that are on no volume", "directories", dirs)
+		s.Call.Log.Warn("directories are exported that are on no volume", "directories", dirs)
 	}
-	return mgmtdriver.Done(nil), s.storage.Server.Export(ctx, s.host(server[0]))
+	return mgmtdriver.Done(nil), s.storage.Server.Export(ctx, s.Host(server[0]))
 }

@@ -10,7 +10,7 @@ import (
 
 	"vnfm/mgmtdriver"
 	"vnfm/mgmtdriver/drivertest"
-	"vnfm/mgmtdriver/kubernetes"
+	"vnfm/mgmtdriver/kube"
 	"vnfm/mgmtdriver/kubernetes/kubetest"
 )
 
@@ -176,7 +176,7 @@ func TestHealWhileVolumesAreInUse(t *testing.T) {
 func TestStorageThatFails(t *testing.T) {
 	t.Parallel()
 	const volume = "00000001-63ae-4c0e-8d7f-0123456789ab"
-	quick := kubernetes.Config{VolumeTime: 20 * time.Millisecond}
+	quick := kube.Config{VolumeTime: 20 * time.Millisecond}
 	for _, row := range []struct {
 		name  string
 		of    setting
@@ -195,12 +195,12 @@ func TestStorageThatFails(t *testing.T) {
 			[]string{"/dev/vdb", "several kinds"}, nil},
 		{"a disk with content that nobody knows", setting{}, func(b *bed) { b.world.Plug(volume, kubetest.Disk{Content: "unknown"}) },
 			[]string{"/dev/vdb", "content that blkid does not know"}, nil},
-		{"a disk that may be another volume", setting{config: kubernetes.Config{BootTime: 2 * time.Second}}, func(b *bed) {
+		{"a disk that may be another volume", setting{config: kube.Config{BootTime: 2 * time.Second}}, func(b *bed) {
 			b.vnfcs[2].Volumes[0].Device = "/dev/vdc"
 			b.world.Plug(volume, kubetest.Disk{Absent: true, Device: "/dev/vdc", Content: "ext4"})
 		}, []string{"/dev/vdc, where volume storage_server_volume (" + volume + ") should be, has no serial number and is not empty"},
 			func(b *bed) { b.world.Plug(volume, kubetest.Disk{Absent: true, Device: "/dev/vdc"}) }},
-		{"a volume without a device", setting{config: kubernetes.Config{BootTime: 500 * time.Millisecond}}, func(b *bed) {
+		{"a volume without a device", setting{config: kube.Config{BootTime: 500 * time.Millisecond}}, func(b *bed) {
 			b.world.Plug(volume, kubetest.Disk{Absent: true})
 		}, []string{"Failed to get device information for Cinder volume. volume_resource_id: storage_server_volume", "/dev/disk/by-id/virtio-" + volume[:20]},
 			func(b *bed) { b.world.Plug(volume, kubetest.Disk{}) }},
@@ -244,7 +244,7 @@ func TestStorageThatFails(t *testing.T) {
 
 func TestPersistentVolumeThatDoesNotGo(t *testing.T) {
 	t.Parallel()
-	b := newBed(t, setting{masters: 1, workers: 1, storage: true, config: kubernetes.Config{VolumeTime: 20 * time.Millisecond}})
+	b := newBed(t, setting{masters: 1, workers: 1, storage: true, config: kube.Config{VolumeTime: 20 * time.Millisecond}})
 	b.instantiate()
 	b.must(mgmtdriver.InstantiateEnd)
 	b.world.Change("nfs-pv3", kubetest.Volume{Phase: "Available"}, true)
@@ -255,7 +255,7 @@ func TestPersistentVolumeThatDoesNotGo(t *testing.T) {
 // Where hypervisors tell no serial numbers, the VIM says where it has attached a volume.
 func TestVolumeWithoutASerialNumber(t *testing.T) {
 	t.Parallel()
-	b := newBed(t, setting{masters: 1, workers: 1, storage: true, config: kubernetes.Config{BootTime: 2 * time.Second}})
+	b := newBed(t, setting{masters: 1, workers: 1, storage: true, config: kube.Config{BootTime: 2 * time.Second}})
 	volume := &b.vnfcs[2].Volumes[0]
 	volume.Device = "/dev/vdc"
 	b.world.Plug(volume.ID, kubetest.Disk{Absent: true, Device: "/dev/vdc"})

@@ -10,6 +10,7 @@ import (
 
 	"vnfm/mgmtdriver"
 	"vnfm/mgmtdriver/drivertest"
+	"vnfm/mgmtdriver/kube"
 	"vnfm/mgmtdriver/kubernetes"
 	"vnfm/samples"
 )
@@ -173,7 +174,7 @@ func TestStorageRequestsAreChecked(t *testing.T) {
 			if row.manifest != "" {
 				tree["Files/kubernetes/nfs-pv1.yaml"].Data = []byte(row.manifest)
 			}
-			driver := kubernetes.New(nil, kubernetes.Config{})
+			driver := kubernetes.New(nil, kube.Config{})
 			err := driver.Check(t.Context(), &mgmtdriver.Call{Hook: mgmtdriver.InstantiateEnd, Package: drivertest.Files{FS: tree}, Vdus: sampleVdus,
 				PortNames: []string{"masterNode_CP1", "workerNode_CP2", "storage_server_CP", "storage_server_FIP"},
 				Operation: mgmtdriver.Operation{Type: "INSTANTIATE"}, Vims: &drivertest.Vims{},

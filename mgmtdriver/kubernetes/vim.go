@@ -9,14 +9,14 @@ import (
 
 // register registers a new cluster as a VIM.
 func (s *site) register(ctx context.Context) (mgmtdriver.Result, error) {
-	if !s.whole() {
+	if !s.Whole() {
 		return mgmtdriver.Done(nil), nil
 	}
-	c, err := s.control(ctx, s.masters)
+	c, err := s.control(ctx, s.Masters)
 	if err != nil {
 		return mgmtdriver.Result{}, err
 	}
-	token, wait, err := c.Admin(ctx, s.call)
+	token, wait, err := c.Admin(ctx, s.Call)
 	if err != nil || token == "" {
 		return wait, err
 	}
@@ -33,21 +33,8 @@ func (s *site) register(ctx context.Context) (mgmtdriver.Result, error) {
 			ca = "" // an old script does not know of the address, so the certificate is not for it
 		}
 	}
-	return mgmtdriver.Done(nil), s.call.Vims.Register(ctx, mgmtdriver.Vim{
+	return mgmtdriver.Done(nil), s.Call.Vims.Register(ctx, mgmtdriver.Vim{
 		Name: s.vimName, Type: "kubernetes", BearerToken: token, CACertificate: ca,
 		URL: "https://" + netip.AddrPortFrom(address, uint16(s.port())).String(),
 	})
-}
-
-// unregisterWhole removes the VIM when all of the cluster goes to be made again.
-func (s *site) unregisterWhole(ctx context.Context) (mgmtdriver.Result, error) {
-	if !s.whole() {
-		return mgmtdriver.Done(nil), nil
-	}
-	return unregister(ctx, s.call)
-}
-
-// unregister removes the VIM.
-func unregister(ctx context.Context, call *mgmtdriver.Call) (mgmtdriver.Result, error) {
-	return mgmtdriver.Done(nil), call.Vims.Remove(ctx)
 }

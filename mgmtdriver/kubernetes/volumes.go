@@ -58,17 +58,17 @@ func (s *site) registerVolumes(ctx context.Context) (mgmtdriver.Result, error) {
 	if err != nil || len(server) == 0 || len(s.storage.Volumes) == 0 {
 		return mgmtdriver.Done(nil), err
 	}
-	manifests, err := s.storage.Manifests(ctx, s.call.Package)
+	manifests, err := s.storage.Manifests(ctx, s.Call.Package)
 	if err != nil {
 		return mgmtdriver.Result{}, err
 	}
-	c, err := s.control(ctx, s.masters)
+	c, err := s.control(ctx, s.Masters)
 	if err != nil {
 		return mgmtdriver.Result{}, err
 	}
-	since := s.call.Since()
-	if s.call.State == nil {
-		if err := s.apply(ctx, c, manifests, server[0].vnfc); err != nil {
+	since := s.Call.Since()
+	if s.Call.State == nil {
+		if err := s.apply(ctx, c, manifests, server[0].Vnfc); err != nil {
 			return mgmtdriver.Result{}, err
 		}
 	}
@@ -80,19 +80,19 @@ func (s *site) registerVolumes(ctx context.Context) (mgmtdriver.Result, error) {
 	switch {
 	case len(missing) == 0:
 		return mgmtdriver.Done(nil), nil
-	case time.Since(since) <= s.driver.config.VolumeTime:
+	case time.Since(since) <= s.Config.VolumeTime:
 		return mgmtdriver.Wait("not available yet: " + why).With(since), nil
 	}
 	if err := c.removeVolumes(ctx, missing); err != nil {
 		return mgmtdriver.Result{}, err
 	}
 	return mgmtdriver.Result{}, &mgmtdriver.Failure{Title: "PersistentVolume is not available", Status: http.StatusGatewayTimeout, Detail: fmt.Sprintf(
-		"Failed to register Persistent volume(Status is not \"Available\" state): after %s %s", s.driver.config.VolumeTime, why)}
+		"Failed to register Persistent volume(Status is not \"Available\" state): after %s %s", s.Config.VolumeTime, why)}
 }
 
 // apply makes the PersistentVolumes, or brings them up to date.
 func (s *site) apply(ctx context.Context, c *control, manifests []*storage.Manifest, server *mgmtdriver.Vnfc) error {
-	ports := slices.Concat(server.Ports, portsOf(s.call.After), s.call.Ports)
+	ports := slices.Concat(server.Ports, portsOf(s.Call.After), s.Call.Ports)
 	// Nodes reach it in their own network.
 	ports = slices.DeleteFunc(ports, func(port mgmtdriver.Port) bool { return port.Floating })
 	var documents [][]byte
@@ -137,7 +137,7 @@ func unready(manifests []*storage.Manifest, there []persistentVolume) (names []s
 
 // goingStorage reports whether the storage server goes and the cluster stays.
 func (s *site) goingStorage() bool {
-	return s.storage != nil && !s.whole() && slices.ContainsFunc(s.call.Removed, func(vnfc mgmtdriver.Vnfc) bool { return s.isStorage(&vnfc) })
+	return s.storage != nil && !s.Whole() && slices.ContainsFunc(s.Call.Removed, func(vnfc mgmtdriver.Vnfc) bool { return s.isStorage(&vnfc) })
 }
 
 // refuseVolumesInUse fails if somebody has data on the storage server that goes, before anything is changed. The storage server is not asked: it may
@@ -159,10 +159,10 @@ func (s *site) removeVolumes(ctx context.Context) (mgmtdriver.Result, error) {
 	if err != nil || len(left) == 0 {
 		return mgmtdriver.Done(nil), err
 	}
-	since := s.call.Since()
-	if time.Since(since) > s.driver.config.VolumeTime {
+	since := s.Call.Since()
+	if time.Since(since) > s.Config.VolumeTime {
 		return mgmtdriver.Result{}, &mgmtdriver.Failure{Title: "PersistentVolume is not removed", Status: http.StatusGatewayTimeout, Detail: fmt.Sprintf(
-			"heal_start failed(Persistent volume deletion timeout): after %s there still is %s", s.driver.config.VolumeTime, strings.Join(left, ", "))}
+			"heal_start failed(Persistent volume deletion timeout): after %s there still is %s", s.Config.VolumeTime, strings.Join(left, ", "))}
 	}
 	if err := c.removeVolumes(ctx, left); err != nil {
 		return mgmtdriver.Result{}, err
@@ -173,11 +173,11 @@ func (s *site) removeVolumes(ctx context.Context) (mgmtdriver.Result, error) {
 // volumesToRemove are the names of our PersistentVolumes that there are, and the cluster that has them. *[mgmtdriver.Failure] if one of them is bound
 // to a claim, or another one whose data is on the storage server.
 func (s *site) volumesToRemove(ctx context.Context) (c *control, ours []string, err error) {
-	manifests, err := s.storage.Manifests(ctx, s.call.Package)
+	manifests, err := s.storage.Manifests(ctx, s.Call.Package)
 	if err != nil {
 		return nil, nil, err
 	}
-	if c, err = s.control(ctx, s.settled()); err != nil {
+	if c, err = s.control(ctx, s.Settled()); err != nil {
 		return nil, nil, err
 	}
 	there, err := c.persistentVolumes(ctx)
@@ -205,7 +205,7 @@ func (s *site) volumesToRemove(ctx context.Context) (c *control, ours []string, 
 // isOnStorage reports whether an address is one of the storage server's that goes.
 func (s *site) isOnStorage(text string) bool {
 	address, err := netip.ParseAddr(text)
-	return err == nil && slices.ContainsFunc(s.call.Removed, func(vnfc mgmtdriver.Vnfc) bool {
+	return err == nil && slices.ContainsFunc(s.Call.Removed, func(vnfc mgmtdriver.Vnfc) bool {
 		return s.isStorage(&vnfc) && slices.ContainsFunc(vnfc.Ports, func(port mgmtdriver.Port) bool { return slices.Contains(port.Addresses, address) })
 	})
 }

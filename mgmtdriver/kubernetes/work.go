@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"vnfm/mgmtdriver"
+	"vnfm/mgmtdriver/kube"
 	"vnfm/mgmtdriver/ssh"
 )
 
@@ -21,7 +22,7 @@ type work struct {
 	root    bool   // it is run as root
 	// job is what is run on a node. It is called before the job is started; a nil job says that the node is done already, errNotYet that it
 	// is to be called again.
-	job func(ctx context.Context, n *node, host *ssh.Host) (*ssh.Job, error)
+	job func(ctx context.Context, n *kube.Machine, host *ssh.Host) (*ssh.Job, error)
 }
 
 // workState is what a step keeps of its work between two calls. It may be lost: then what has failed is done once more.
@@ -40,12 +41,12 @@ type nodeWork struct {
 
 // do drives the work on all nodes: what is done stays, what runs goes on whatever happens to others, and in the end the failures are told
 // together. A retry of the operation goes on with the nodes that have failed.
-func (s *site) do(ctx context.Context, w work, nodes []*node) (mgmtdriver.Result, error) {
+func (s *site) do(ctx context.Context, w work, nodes []*kube.Machine) (mgmtdriver.Result, error) {
 	if len(nodes) == 0 {
 		return mgmtdriver.Done(nil), nil
 	}
 	state := workState{}
-	if s.call.State != nil && json.Unmarshal(s.call.State, &state) != nil {
+	if s.Call.State != nil && json.Unmarshal(s.Call.State, &state) != nil {
 		state = workState{}
 	}
 	looked, err := s.look(ctx, w, nodes, &state)
@@ -72,22 +73,22 @@ func (s *site) atOnce(w work) int {
 	if w.inOrder {
 		return 1
 	}
-	return s.driver.config.Together
+	return s.Config.Together
 }
 
 // look asks all nodes that are not known to be done how far they are.
-func (s *site) look(ctx context.Context, w work, nodes []*node, state *workState) (map[*node]nodeWork, error) {
-	looked, mu := map[*node]nodeWork{}, sync.Mutex{}
-	asked := filter(nodes, func(n *node) bool { return !state.Done[n.vnfc.ServerID] && state.Failed[n.vnfc.ServerID] == "" })
-	err := s.each(ctx, asked, func(ctx context.Context, n *node, host *ssh.Host) error {
-		job := ssh.Job{ID: ssh.JobID(s.call, w.name), Root: w.root}
+func (s *site) look(ctx context.Context, w work, nodes []*kube.Machine, state *workState) (map[*kube.Machine]nodeWork, error) {
+	looked, mu := map[*kube.Machine]nodeWork{}, sync.Mutex{}
+	asked := kube.Filter(nodes, func(n *kube.Machine) bool { return !state.Done[n.Vnfc.ServerID] && state.Failed[n.Vnfc.ServerID] == "" })
+	err := s.Each(ctx, asked, func(ctx context.Context, n *kube.Machine, host *ssh.Host) error {
+		job := ssh.Job{ID: ssh.JobID(s.Call, w.name), Root: w.root}
 		progress, err := host.Poll(ctx, job)
 		if err != nil {
 			return err
 		}
 		s.learnSecrets(progress)
 		found := nodeWork{phase: progress.Phase, detail: host.LastLine(progress)}
-		if limit := s.driver.config.InstallTime; progress.Phase == ssh.JobRunning && state.longer(n, limit) {
+		if limit := s.Config.InstallTime; progress.Phase == ssh.JobRunning && state.longer(n, limit) {
 			if err := host.Abandon(ctx, job); err != nil {
 				return err
 			}
@@ -110,7 +111,7 @@ func (s *site) look(ctx context.Context, w work, nodes []*node, state *workState
 }
 
 // sort notes what has ended, and returns what runs and what waits.
-func sort(nodes []*node, looked map[*node]nodeWork, state *workState) (running, waiting []*node) {
+func sort(nodes []*kube.Machine, looked map[*kube.Machine]nodeWork, state *workState) (running, waiting []*kube.Machine) {
 	for _, n := range nodes {
 		found, ok := looked[n]
 		switch {
@@ -119,7 +120,7 @@ func sort(nodes []*node, looked map[*node]nodeWork, state *workState) (running, 
 			if state.Failed == nil {
 				state.Failed = map[string]string{}
 			}
-			state.Failed[n.vnfc.ServerID] = found.detail
+			state.Failed[n.Vnfc.ServerID] = found.detail
 		case found.phase == ssh.JobEnded:
 			state.done(n)
 		case found.phase == ssh.JobRunning:
@@ -132,39 +133,39 @@ func sort(nodes []*node, looked map[*node]nodeWork, state *workState) (running, 
 }
 
 // longer reports whether the work has run on a node for longer than a limit.
-func (w *workState) longer(n *node, limit time.Duration) bool {
-	begun, ok := w.Begun[n.vnfc.ServerID]
+func (w *workState) longer(n *kube.Machine, limit time.Duration) bool {
+	begun, ok := w.Begun[n.Vnfc.ServerID]
 	return ok && time.Since(begun) > limit
 }
 
 // begun notes since when the work runs on nodes.
-func (w *workState) begun(running []*node) {
+func (w *workState) begun(running []*kube.Machine) {
 	for _, n := range running {
-		if _, known := w.Begun[n.vnfc.ServerID]; !known {
+		if _, known := w.Begun[n.Vnfc.ServerID]; !known {
 			if w.Begun == nil {
 				w.Begun = map[string]time.Time{}
 			}
-			w.Begun[n.vnfc.ServerID] = time.Now()
+			w.Begun[n.Vnfc.ServerID] = time.Now()
 		}
 	}
 }
 
-func (w *workState) done(n *node) {
+func (w *workState) done(n *kube.Machine) {
 	if w.Done == nil {
 		w.Done = map[string]bool{}
 	}
-	w.Done[n.vnfc.ServerID] = true
+	w.Done[n.Vnfc.ServerID] = true
 }
 
 // start starts the work on nodes, and returns those where it runs then.
-func (s *site) start(ctx context.Context, w work, nodes []*node, state *workState) ([]*node, error) {
-	var running []*node
+func (s *site) start(ctx context.Context, w work, nodes []*kube.Machine, state *workState) ([]*kube.Machine, error) {
+	var running []*kube.Machine
 	mu := sync.Mutex{}
-	err := s.each(ctx, nodes, func(ctx context.Context, n *node, host *ssh.Host) error {
+	err := s.Each(ctx, nodes, func(ctx context.Context, n *kube.Machine, host *ssh.Host) error {
 		job, err := w.job(ctx, n, host)
 		done := err == nil && job == nil
 		if err == nil && job != nil {
-			job.ID, job.Root = ssh.JobID(s.call, w.name), w.root
+			job.ID, job.Root = ssh.JobID(s.Call, w.name), w.root
 			err = host.Start(ctx, *job)
 		}
 		if err != nil && !errors.Is(err, errNotYet) {
@@ -183,14 +184,14 @@ func (s *site) start(ctx context.Context, w work, nodes []*node, state *workStat
 }
 
 // told is what is being waited for.
-func told(w work, nodes, running []*node, looked map[*node]nodeWork, state *workState) string {
+func told(w work, nodes, running []*kube.Machine, looked map[*kube.Machine]nodeWork, state *workState) string {
 	text := fmt.Sprintf("%s: %d of %d nodes are done", w.name, len(state.Done), len(nodes))
 	if len(state.Failed) > 0 {
 		text += fmt.Sprintf(", %d have failed", len(state.Failed))
 	}
 	const shown = 8
 	for _, n := range running[:min(len(running), shown)] {
-		text += "; " + n.name
+		text += "; " + n.Name
 		if detail := looked[n].detail; detail != "" {
 			text += ": " + detail
 		}
@@ -202,13 +203,13 @@ func told(w work, nodes, running []*node, looked map[*node]nodeWork, state *work
 }
 
 // failure tells which nodes have failed; nil if none has.
-func (w *workState) failure(nodes []*node) error {
+func (w *workState) failure(nodes []*kube.Machine) error {
 	if len(w.Failed) == 0 {
 		return nil
 	}
 	var lines []string
 	for _, n := range nodes {
-		if detail := w.Failed[n.vnfc.ServerID]; detail != "" {
+		if detail := w.Failed[n.Vnfc.ServerID]; detail != "" {
 			lines = append(lines, detail)
 		}
 	}

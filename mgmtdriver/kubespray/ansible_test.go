@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"vnfm/mgmtdriver"
+	"vnfm/mgmtdriver/kube"
 	"vnfm/mgmtdriver/kubespray/spraytest"
 	"vnfm/mgmtdriver/param"
 )
@@ -39,19 +40,19 @@ func TestVault(t *testing.T) {
 }
 
 // someCluster is one with two masters, a worker and a load balancer.
-func someCluster() *cluster {
-	made := func(name, last string, master bool) *node {
-		return &node{vnfc: &mgmtdriver.Vnfc{ID: "vnfc-" + last, ServerID: "11111111-2222-3333-4444-5555555555" + last}, master: master, name: name,
-			ssh: netip.MustParseAddr("192.0.2." + last), ip: netip.MustParseAddr("10.0.0." + last)}
+func someCluster() *site {
+	made := func(name, last string, master bool) *kube.Machine {
+		return &kube.Machine{Vnfc: &mgmtdriver.Vnfc{ID: "vnfc-" + last, ServerID: "11111111-2222-3333-4444-5555555555" + last}, Master: master, Name: name,
+			SSH: netip.MustParseAddr("192.0.2." + last), IP: netip.MustParseAddr("10.0.0." + last)}
 	}
 	p := &params{
 		ansible: ansible{root: "/kubespray", directory: "/kubespray/inventory/mycluster", inventory: "/kubespray/inventory/mycluster/hosts.yaml"},
-		master: masterGroup{group: group{username: "ubuntu", password: `m{{ lookup('pipe', 'touch /tmp/owned') }}'"\`}, pods: netip.MustParsePrefix("192.168.0.0/16"),
+		master: masterGroup{Group: kube.Group{Login: param.Login{Username: "ubuntu", Password: `m{{ lookup('pipe', 'touch /tmp/owned') }}'"\`}}, pods: netip.MustParsePrefix("192.168.0.0/16"),
 			services: netip.MustParsePrefix("10.199.187.0/24")},
-		worker: group{username: "debian", password: "w: {{ x }} #%}"},
+		worker: kube.Group{Login: param.Login{Username: "debian", Password: "w: {{ x }} #%}"}},
 		proxy:  param.Proxy{HTTP: "http://me:{{geheim}}@proxy:1", HTTPS: "http://proxy:1", NoProxy: "{{ y }}", Nodes: netip.MustParsePrefix("10.0.0.0/24")},
 	}
-	return &cluster{params: p, masters: []*node{made("master11", "11", true), made("master12", "12", true)}, workers: []*node{made("worker51", "51", false)},
+	return &site{params: p, Site: &kube.Site{Machines: &kube.Machines{Masters: []*kube.Machine{made("master11", "11", true), made("master12", "12", true)}, Workers: []*kube.Machine{made("worker51", "51", false)}}},
 		front: &front{ssh: netip.MustParseAddr("192.0.2.90"), vnfc: &mgmtdriver.Vnfc{Ports: []mgmtdriver.Port{
 			{Name: "externalLB_CP2", Addresses: []netip.Addr{netip.MustParseAddr("10.0.0.90")}}}}}}
 }
@@ -90,7 +91,7 @@ func TestRealAnsible(t *testing.T) {
 		}
 		return path
 	}
-	inventory, err := inventoryYAML(c.params, c.all(), 22)
+	inventory, err := inventoryYAML(c.params, c.All(), 22)
 	hosts := put("hosts.yaml", inventory, err)
 	vars, err := varsYAML(c, 1450)
 	varsPath := put("vars.yaml", vars, err)
@@ -118,10 +119,10 @@ func TestRealAnsible(t *testing.T) {
 		t.Fatalf("told is %q of:\n%s%s", told, stdout.String(), stderr.String())
 	}
 	for name, want := range map[string]map[string]string{
-		"master11": {"user": `"ubuntu"`, "password": quoted(string(c.master.password)), "become": quoted(string(c.master.password)), "host": `"192.0.2.11"`,
+		"master11": {"user": `"ubuntu"`, "password": quoted(string(c.master.Login.Password)), "become": quoted(string(c.master.Login.Password)), "host": `"192.0.2.11"`,
 			"ip": `"10.0.0.11"`, "groups": `["etcd", "k8s_cluster", "kube_control_plane"]`, "proxy": quoted(c.proxy.HTTP), "check": "true",
 			"sans": `["192.0.2.90", "10.0.0.90", "192.0.2.11", "192.0.2.12"]`, "mtu": "1430", "pods": `"192.168.0.0/16"`, "services": `"10.199.187.0/24"`},
-		"worker51": {"user": `"debian"`, "password": quoted(string(c.worker.password)), "groups": `["k8s_cluster", "kube_node"]`, "no_proxy": `"{{ y }},10.0.0.0/24"`},
+		"worker51": {"user": `"debian"`, "password": quoted(string(c.worker.Login.Password)), "groups": `["k8s_cluster", "kube_node"]`, "no_proxy": `"{{ y }},10.0.0.0/24"`},
 	} {
 		content, err := os.ReadFile(filepath.Join(out, name))
 		if err != nil {

@@ -15,6 +15,7 @@ import (
 
 	"vnfm/mgmtdriver"
 	"vnfm/mgmtdriver/drivertest"
+	"vnfm/mgmtdriver/kube"
 	"vnfm/mgmtdriver/kubespray"
 	"vnfm/mgmtdriver/kubespray/spraytest"
 	"vnfm/mgmtdriver/ssh"
@@ -47,7 +48,7 @@ type bed struct {
 type setting struct {
 	masters, workers int
 	world            spraytest.Options
-	config           kubespray.Config
+	config           kube.Config
 	change           func(params map[string]any)
 	pool             ssh.Config
 }

@@ -6,7 +6,7 @@
 // what goes, keeps the routes of the load balancer and registers the cluster as a VIM.
 //
 //	pool := ssh.NewPool(ssh.Config{})
-//	drivers[kubespray.Name] = kubespray.New(pool, kubespray.Config{})
+//	drivers[kubespray.Name] = kubespray.New(pool, kube.Config{})
 //
 // A playbook is a job on the Ansible server, which outlives connection and process: a repeated step finds it again. The passwords of nodes reach
 // Ansible in a file that is encrypted with a password of its own for every run; that one is on the standard input of the run alone, so

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"vnfm/mgmtdriver"
+	"vnfm/mgmtdriver/kube"
 	"vnfm/mgmtdriver/kubernetes/kubetest"
 	"vnfm/mgmtdriver/kubespray"
 	"vnfm/mgmtdriver/kubespray/spraytest"
@@ -173,7 +174,7 @@ func TestPlaybookThatWaitsForSudo(t *testing.T) {
 
 func TestPlaybookThatTakesTooLong(t *testing.T) {
 	t.Parallel()
-	b := newBed(t, setting{masters: 1, workers: 1, world: spraytest.Options{PlayTimes: map[string]time.Duration{"cluster.yml": time.Hour}}, config: kubespray.Config{InstallTime: 2 * time.Second}})
+	b := newBed(t, setting{masters: 1, workers: 1, world: spraytest.Options{PlayTimes: map[string]time.Duration{"cluster.yml": time.Hour}}, config: kube.Config{InstallTime: 2 * time.Second}})
 	b.instantiate()
 	expectFailure(t, b.run(mgmtdriver.InstantiateEnd), "Ansible server (", "cluster.yml has taken longer than 4s", "TASK [cluster : main]")
 	if b.world.Playing() != 0 {
@@ -235,7 +236,7 @@ func TestWorkerThatDoesNotAnswerWhileItIsRemoved(t *testing.T) {
 
 func TestDrainThatHangs(t *testing.T) {
 	t.Parallel()
-	b := newBed(t, setting{masters: 1, workers: 2, config: kubespray.Config{DrainTime: 50 * time.Millisecond}})
+	b := newBed(t, setting{masters: 1, workers: 2, config: kube.Config{DrainTime: 50 * time.Millisecond}})
 	b.instantiate()
 	b.must(mgmtdriver.InstantiateEnd)
 	b.world.Fail(kubetest.Fault{Command: "drain worker51", Stderr: "error: unable to drain node: global timeout reached"})

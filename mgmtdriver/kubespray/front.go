@@ -12,12 +12,12 @@ import (
 
 // install is the installation of the load balancer.
 func (s *site) install() *balancer.Install {
-	i := &balancer.Install{Script: s.balancer.scriptPath, Masters: addresses(s.masters), Workers: addresses(s.workers)}
+	i := &balancer.Install{Script: s.balancer.scriptPath, Masters: addresses(s.Masters), Workers: addresses(s.Workers)}
 	if s.proxy.HTTP != "" || s.proxy.HTTPS != "" {
 		i.Env = map[string]string{"http_proxy": s.proxy.HTTP, "https_proxy": s.proxy.HTTPS}
 		without := []string{withoutProxy(s.proxy), "127.0.0.1", "localhost"}
-		for _, n := range s.all() {
-			without = append(without, n.ip.String())
+		for _, n := range s.All() {
+			without = append(without, n.IP.String())
 		}
 		i.Env["no_proxy"] = strings.TrimPrefix(strings.Join(without, ","), ",")
 	}
@@ -30,8 +30,8 @@ func (s *site) installBalancer(ctx context.Context) (mgmtdriver.Result, error) {
 		return mgmtdriver.Done(nil), nil
 	}
 	host, install := s.balancerHost(), s.install()
-	if s.call.State == nil {
-		content, err := mgmtdriver.ReadFile(ctx, s.call.Package, install.Script)
+	if s.Call.State == nil {
+		content, err := mgmtdriver.ReadFile(ctx, s.Call.Package, install.Script)
 		if err == nil {
 			err = host.Put(ctx, install.File(content))
 		}
@@ -39,7 +39,7 @@ func (s *site) installBalancer(ctx context.Context) (mgmtdriver.Result, error) {
 			return mgmtdriver.Result{}, err
 		}
 	}
-	return host.DriveWithin(ctx, s.call, install.Job(ssh.JobID(s.call, "balancer")), install.Script, s.driver.config.InstallTime)
+	return host.DriveWithin(ctx, s.Call, install.Job(ssh.JobID(s.Call, "balancer")), install.Script, s.Config.InstallTime)
 }
 
 // configureBalancer lets the user of a new load balancer work on the cluster with kubectl.
@@ -47,7 +47,7 @@ func (s *site) configureBalancer(ctx context.Context) (mgmtdriver.Result, error)
 	if s.front == nil || !s.front.isNew {
 		return mgmtdriver.Done(nil), nil
 	}
-	c, err := s.control(ctx, s.masters)
+	c, err := s.Open(ctx, s.Masters)
 	if err != nil {
 		return mgmtdriver.Result{}, err
 	}
@@ -77,12 +77,12 @@ func (s *site) url() string {
 
 // route makes the load balancer lead to the nodes that there are, or are to stay.
 func (s *site) route(ctx context.Context) (mgmtdriver.Result, error) {
-	if s.front == nil || s.front.isNew || s.front.goes || s.whole() || len(s.newWorkers())+len(s.going()) == 0 {
+	if s.front == nil || s.front.isNew || s.front.goes || s.Whole() || len(s.NewWorkers())+len(s.going()) == 0 {
 		return mgmtdriver.Done(nil), nil
 	}
 	var servers []balancer.Server
-	for _, n := range s.all() {
-		servers = append(servers, balancer.Server{Name: n.title(), Address: n.ip})
+	for _, n := range s.All() {
+		servers = append(servers, balancer.Server{Name: n.Title(), Address: n.IP})
 	}
 	return mgmtdriver.Done(nil), balancer.Update(ctx, s.balancerHost(), func(config *balancer.Config) error {
 		return config.SetServers(balancer.NodePorts, servers)

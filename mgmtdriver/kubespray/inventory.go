@@ -44,23 +44,23 @@ type inventoryGroup struct {
 }
 
 // inventoryYAML is the inventory of nodes, for kubespray since 2.14. It has no secrets.
-func inventoryYAML(p *params, nodes []*node, port uint16) ([]byte, error) {
+func inventoryYAML(p *params, nodes []*kube.Machine, port uint16) ([]byte, error) {
 	hosts, control, workers := map[string]any{}, map[string]any{}, map[string]any{}
 	for _, n := range nodes {
-		user, own := p.worker.username, workers
-		if n.master {
-			user, own = p.master.username, control
+		user, own := p.worker.Login.Username, workers
+		if n.Master {
+			user, own = p.master.Login.Username, control
 		}
-		own[n.name] = struct{}{}
-		password := "{{ " + passwords + "." + n.role() + " }}"
+		own[n.Name] = struct{}{}
+		password := "{{ " + passwords + "." + n.Role() + " }}"
 		host := map[string]any{
-			"ansible_host": n.ssh.String(), "ip": n.ip.String(), "access_ip": n.ip.String(), "ansible_user": user,
+			"ansible_host": n.SSH.String(), "ip": n.IP.String(), "access_ip": n.IP.String(), "ansible_user": user,
 			"ansible_password": password, "ansible_become_password": password, "ansible_ssh_args": sshArguments(p, n),
 		}
 		if port != ssh.DefaultPort {
 			host["ansible_port"] = port
 		}
-		hosts[n.name] = host
+		hosts[n.Name] = host
 	}
 	return yaml.Marshal(map[string]any{"all": &inventoryGroup{
 		// What was just made may not be found at once by everybody in its network.
@@ -75,14 +75,14 @@ func inventoryYAML(p *params, nodes []*node, port uint16) ([]byte, error) {
 
 // sshArguments make Ansible know the nodes by the keys by which the VNF manager knows them, and by no others. A connection that is kept open is that
 // of one server: what answers at its address after a heal is another one.
-func sshArguments(p *params, n *node) string {
-	server := strings.ReplaceAll(n.vnfc.ServerID, "-", "")
+func sshArguments(p *params, n *kube.Machine) string {
+	server := strings.ReplaceAll(n.Vnfc.ServerID, "-", "")
 	return "-o ControlMaster=auto -o ControlPersist=60s -o ControlPath=~/.ansible/cp/vnfm-" + server[:min(len(server), 16)] +
 		" -o ServerAliveInterval=10 -o UserKnownHostsFile=" + p.ansible.directory + "/" + knownHostsFile + " -o GlobalKnownHostsFile=/dev/null"
 }
 
 // varsYAML are the variables that say what cluster it is to be. They have no secrets.
-func varsYAML(c *cluster, mtu int) ([]byte, error) {
+func varsYAML(c *site, mtu int) ([]byte, error) {
 	vars := map[string]any{"supplementary_addresses_in_ssl_keys": c.certified(), "calico_mtu": mtu, "calico_veth_mtu": mtu - tunnelHeader}
 	if c.master.services.IsValid() {
 		vars["kube_service_addresses"] = c.master.services.String()
@@ -94,7 +94,7 @@ func varsYAML(c *cluster, mtu int) ([]byte, error) {
 }
 
 // certified are the addresses that the certificate of the Kubernetes API has to have, beside those that it has anyway.
-func (c *cluster) certified() []string {
+func (c *site) certified() []string {
 	var found []string
 	add := func(address netip.Addr) { found = append(found, address.String()) }
 	if c.front != nil {
@@ -109,9 +109,9 @@ func (c *cluster) certified() []string {
 			}
 		}
 	}
-	for _, n := range c.masters {
-		if n.ssh != n.ip {
-			add(n.ssh)
+	for _, n := range c.Masters {
+		if n.SSH != n.IP {
+			add(n.SSH)
 		}
 	}
 	return found
@@ -119,7 +119,7 @@ func (c *cluster) certified() []string {
 
 // secretsYAML are the variables that nobody is to read.
 func secretsYAML(p *params) ([]byte, error) {
-	vars := map[string]any{passwords: map[string]any{kube.Master: raw(p.master.password), kube.Worker: raw(p.worker.password)}}
+	vars := map[string]any{passwords: map[string]any{kube.Master: raw(p.master.Login.Password), kube.Worker: raw(p.worker.Login.Password)}}
 	for name, value := range map[string]string{"http_proxy": p.proxy.HTTP, "https_proxy": p.proxy.HTTPS, "additional_no_proxy": withoutProxy(p.proxy)} {
 		if value != "" && (p.proxy.HTTP != "" || p.proxy.HTTPS != "") {
 			vars[name] = raw(value)

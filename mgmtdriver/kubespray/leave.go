@@ -5,7 +5,6 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"errors"
-	"net/http"
 	"net/netip"
 	"slices"
 	"strings"
@@ -17,64 +16,44 @@ import (
 
 // assess refuses what cannot be, before anything is changed, and finds out how the nodes are called.
 func (s *site) assess(ctx context.Context) (mgmtdriver.Result, error) {
-	if invalid := (*mgmtdriver.Invalid)(nil); s.call.Hook == mgmtdriver.HealStart && errors.As(checkHeal(s.call, s.params), &invalid) {
-		return mgmtdriver.Result{}, &mgmtdriver.Failure{Title: "Masters cannot be healed", Status: http.StatusConflict, Detail: invalid.Detail}
+	if err := kube.RefuseHeal(s.Call, checkHeal(s.Call, s.params)); err != nil {
+		return mgmtdriver.Result{}, err
 	}
-	if s.call.Operation.RollingBack { // what is undone must not go on to install what leaves
+	if s.Call.Operation.RollingBack { // what is undone must not go on to install what leaves
 		if err := s.server.stop(ctx, ""); err != nil {
 			return mgmtdriver.Result{}, err
 		}
 	}
-	if s.whole() || len(s.going()) == 0 {
+	if s.Whole() || len(s.going()) == 0 {
 		return mgmtdriver.Done(nil), nil
 	}
-	c, err := s.control(ctx, s.settled())
+	c, err := s.Open(ctx, s.Settled())
 	if err != nil {
 		return mgmtdriver.Result{}, err
 	}
 	s.recognise(c)
 	// What an operation that was given up has cordoned, and is to stay after all, gets pods again.
-	if err := c.Uncordon(ctx, titles(s.workers)); err != nil {
+	if err := c.Uncordon(ctx, kube.Titles(s.Workers)); err != nil {
 		return mgmtdriver.Result{}, err
 	}
-	mtu, err := s.mtu(ctx, c.node)
-	return mgmtdriver.Done(names{Names: namesOf(slices.Concat(s.all(), s.removed)), MTU: mtu}), err
-}
-
-// nodesGoing are the workers that go and have been nodes.
-func (s *site) nodesGoing() []*node {
-	if s.whole() {
-		return nil
-	}
-	return filter(s.going(), func(n *node) bool { return n.name != "" })
-}
-
-// drain lets the pods leave the workers that go.
-func (s *site) drain(ctx context.Context) (mgmtdriver.Result, error) {
-	going := s.nodesGoing()
-	if len(going) == 0 {
-		return mgmtdriver.Done(nil), nil
-	}
-	c, err := s.control(ctx, s.settled())
-	if err != nil {
-		return mgmtdriver.Result{}, err
-	}
-	return c.Drain(ctx, s.call, kube.Drain{Nodes: titles(going), Time: s.driver.config.DrainTime, Together: s.driver.config.Together})
+	found := kube.FoundNames(slices.Concat(s.All(), s.Removed))
+	found.MTU, err = s.mtu(ctx, c.Master)
+	return mgmtdriver.Done(found), err
 }
 
 // findUnreachable finds out which of the workers that go cannot be reset, once and for all: a run must not be begun anew because one ping is lost.
 // The output is their names.
 func (s *site) findUnreachable(ctx context.Context) (mgmtdriver.Result, error) {
-	going := s.nodesGoing()
+	going := s.Leaving()
 	reachable := make([]bool, len(going))
-	_ = ssh.Each(ctx, s.hosts(going), s.driver.config.Together, func(ctx context.Context, i int, host *ssh.Host) error {
+	_ = ssh.Each(ctx, s.Hosts(going), s.Config.Together, func(ctx context.Context, i int, host *ssh.Host) error {
 		reachable[i] = host.Ping(ctx) == nil
 		return nil
 	})
 	var unreachable []string
 	for i, n := range going {
 		if !reachable[i] {
-			unreachable = append(unreachable, n.name)
+			unreachable = append(unreachable, n.Name)
 		}
 	}
 	return mgmtdriver.Done(unreachable), ctx.Err()
@@ -82,21 +61,21 @@ func (s *site) findUnreachable(ctx context.Context) (mgmtdriver.Result, error) {
 
 // removeWorkers takes the workers that go out of the cluster. Those that are unreachable cannot be reset, and are removed from the cluster alone.
 func (s *site) removeWorkers(ctx context.Context) (mgmtdriver.Result, error) {
-	going := s.nodesGoing()
+	going := s.Leaving()
 	if len(going) == 0 {
 		return mgmtdriver.Done(nil), nil
 	}
-	if s.call.State == nil { // else a run of this step has begun
-		if err := s.send(ctx, append(s.all(), going...)); err != nil {
+	if s.Call.State == nil { // else a run of this step has begun
+		if err := s.send(ctx, append(s.All(), going...)); err != nil {
 			return mgmtdriver.Result{}, err
 		}
 	}
 	var unreachable []string
-	if err := s.call.Output(string(s.call.Hook)+"/unreachable", &unreachable); err != nil {
+	if err := s.Call.Output(string(s.Call.Hook)+"/unreachable", &unreachable); err != nil {
 		return mgmtdriver.Result{}, err
 	}
-	isDead := func(n *node) bool { return slices.Contains(unreachable, n.name) }
-	living, dead := filter(going, func(n *node) bool { return !isDead(n) }), filter(going, isDead)
+	isDead := func(n *kube.Machine) bool { return slices.Contains(unreachable, n.Name) }
+	living, dead := kube.Filter(going, func(n *kube.Machine) bool { return !isDead(n) }), kube.Filter(going, isDead)
 	for _, p := range []play{removal(living), removal(dead, "-e", `{"reset_nodes": false}`)} {
 		if len(p.nodes) == 0 {
 			continue
@@ -105,13 +84,13 @@ func (s *site) removeWorkers(ctx context.Context) (mgmtdriver.Result, error) {
 			return result, err
 		}
 	}
-	c, err := s.control(ctx, s.settled())
+	c, err := s.Open(ctx, s.Settled())
 	if err != nil {
 		return mgmtdriver.Result{}, err
 	}
 	for _, n := range going {
-		if c.Node(n.name) != nil {
-			err = errors.Join(err, c.Forget(ctx, n.name))
+		if c.Node(n.Name) != nil {
+			err = errors.Join(err, c.Forget(ctx, n.Name))
 		}
 	}
 	return mgmtdriver.Done(nil), err
@@ -121,8 +100,8 @@ func (s *site) removeWorkers(ctx context.Context) (mgmtdriver.Result, error) {
 const drained = `{"allow_ungraceful_removal": true, "drain_timeout": "30s"}`
 
 // removal is the run that removes nodes. It never asks anybody whether that is meant, in whatever release of kubespray.
-func removal(nodes []*node, arguments ...string) play {
-	list := strings.Join(titles(nodes), ",")
+func removal(nodes []*kube.Machine, arguments ...string) play {
+	list := strings.Join(kube.Titles(nodes), ",")
 	digest := sha256.Sum256([]byte(list + strings.Join(arguments, " ")))
 	return play{
 		book: "remove-node.yml", job: "remove-node.yml-" + hex.EncodeToString(digest[:4]), nodes: nodes,
@@ -132,10 +111,10 @@ func removal(nodes []*node, arguments ...string) play {
 
 // releaseWhole removes what is on the Ansible server when all of the cluster goes to be made again.
 func (s *site) releaseWhole(ctx context.Context) (mgmtdriver.Result, error) {
-	if !s.whole() {
+	if !s.Whole() {
 		return mgmtdriver.Done(nil), nil
 	}
-	return mgmtdriver.Done(nil), s.server.release(ctx, sshAddresses(s.removed))
+	return mgmtdriver.Done(nil), s.server.release(ctx, sshAddresses(s.Removed))
 }
 
 // release removes what is on the Ansible server when the VNF goes. A forceful termination does without it if need be.
@@ -155,17 +134,17 @@ func (d *Driver) releaseAll(ctx context.Context, call *mgmtdriver.Call) error {
 	}
 	var hosts []netip.Addr
 	for i := range call.Before {
-		if n, err := p.node(&call.Before[i]); err == nil && n != nil {
-			hosts = append(hosts, n.ssh)
+		if n, err := p.groups().Machine(&call.Before[i]); err == nil && n != nil {
+			hosts = append(hosts, n.SSH)
 		}
 	}
 	return d.server(call, p, ssh.NewRedactor(p.secrets()...)).release(ctx, hosts)
 }
 
-func sshAddresses(nodes []*node) []netip.Addr {
+func sshAddresses(nodes []*kube.Machine) []netip.Addr {
 	found := make([]netip.Addr, len(nodes))
 	for i, n := range nodes {
-		found[i] = n.ssh
+		found[i] = n.SSH
 	}
 	return found
 }

@@ -1,12 +1,14 @@
 package kubespray
 
 import (
+	"cmp"
 	"net/netip"
 	"path"
 	"regexp"
 	"strings"
 
 	"vnfm/mgmtdriver"
+	"vnfm/mgmtdriver/kube"
 	"vnfm/mgmtdriver/param"
 	"vnfm/mgmtdriver/ssh"
 )
@@ -21,7 +23,7 @@ type params struct {
 	vimName  string // "" = the default
 	ansible  ansible
 	master   masterGroup
-	worker   group
+	worker   kube.Group
 	proxy    param.Proxy
 	balancer *balancerParams // nil = none
 }
@@ -36,17 +38,8 @@ type ansible struct {
 	inventory string // the inventory file
 }
 
-// group says how the nodes of one role are found and logged in to.
-type group struct {
-	aspectID  string
-	sshCpName string
-	nicCpName string
-	username  string
-	password  ssh.Secret
-}
-
 type masterGroup struct {
-	group
+	kube.Group
 	pods     netip.Prefix // the zero prefix = what kubespray takes
 	services netip.Prefix // the same
 }
@@ -78,7 +71,7 @@ func readParams(additional map[string]any) (*params, error) {
 }
 
 func (p *params) checkAspects(r *param.Reader) {
-	if a := p.master.aspectID; a != "" && a == p.worker.aspectID {
+	if a := p.master.AspectID; a != "" && a == p.worker.AspectID {
 		r.Invalid("worker_node/aspect_id", "masters and workers must be of different aspects.")
 	}
 }
@@ -116,24 +109,22 @@ func ofCall(call *mgmtdriver.Call) (*params, error) {
 		err = p.override(call.Operation.AdditionalParams)
 	}
 	if p.vimName == "" {
-		p.vimName = "kubernetes_vim_" + call.Instance.ID
+		p.vimName = kube.VimName(call)
 	}
 	return p, err
 }
 
-func readGroup(r *param.Reader) group {
-	g := group{
-		aspectID: r.Optional("aspect_id"), sshCpName: r.Required("ssh_cp_name"), nicCpName: r.Optional("nic_cp_name"),
-		username: r.Account("username"), password: ssh.Secret(r.Required("password")),
+func readGroup(r *param.Reader) kube.Group {
+	g := kube.Group{
+		AspectID: r.Optional("aspect_id"), SSHCp: r.Required("ssh_cp_name"), NicCp: r.Optional("nic_cp_name"),
+		Login: param.Login{Username: r.Account("username"), Password: ssh.Secret(r.Required("password"))},
 	}
-	if g.nicCpName == "" {
-		g.nicCpName = g.sshCpName
-	}
+	g.NicCp = cmp.Or(g.NicCp, g.SSHCp)
 	return g
 }
 
 func readMasters(r *param.Reader) masterGroup {
-	m := masterGroup{group: readGroup(r), pods: r.Network("pod_cidr", ""), services: r.Network("cluster_cidr", "")}
+	m := masterGroup{Group: readGroup(r), pods: r.Network("pod_cidr", ""), services: r.Network("cluster_cidr", "")}
 	if m.pods.IsValid() && m.services.IsValid() && m.pods.Overlaps(m.services) {
 		r.Invalid("cluster_cidr", "%s overlaps with the network of the pods, %s.", m.services, m.pods)
 	}
@@ -195,7 +186,7 @@ func (a *ansible) locate(given string) (directory, file string) {
 
 // secrets are what must not be shown of the parameters.
 func (p *params) secrets() []ssh.Secret {
-	found := append(p.proxy.Secrets(), p.ansible.password, p.master.password, p.worker.password)
+	found := append(p.proxy.Secrets(), p.ansible.password, p.master.Login.Password, p.worker.Login.Password)
 	if p.balancer != nil {
 		found = append(found, p.balancer.password)
 	}

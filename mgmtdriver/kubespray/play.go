@@ -13,15 +13,16 @@ import (
 	"time"
 
 	"vnfm/mgmtdriver"
+	"vnfm/mgmtdriver/kube"
 	"vnfm/mgmtdriver/ssh"
 )
 
 // play is a run of a playbook.
 type play struct {
-	book      string   // in the root of kubespray
-	job       string   // tells the jobs of an operation apart; "" = book
-	arguments []string // further ones
-	nodes     []*node  // that it works on: the time that it may take grows with them
+	book      string          // in the root of kubespray
+	job       string          // tells the jobs of an operation apart; "" = book
+	arguments []string        // further ones
+	nodes     []*kube.Machine // that it works on: the time that it may take grows with them
 }
 
 // playState is what a step keeps of a run between two calls. It may be lost.
@@ -39,9 +40,9 @@ const becomeTimeout = "waiting for privilege escalation prompt"
 // err. The error names the hosts and tasks that have failed.
 func (s *site) play(ctx context.Context, p play) (done bool, result mgmtdriver.Result, err error) {
 	a := s.server
-	job := ssh.Job{ID: ssh.JobID(s.call, cmp.Or(p.job, path.Base(p.book)))}
+	job := ssh.Job{ID: ssh.JobID(s.Call, cmp.Or(p.job, path.Base(p.book)))}
 	var state playState
-	if json.Unmarshal(s.call.State, &state) != nil || state.Job != job.ID {
+	if json.Unmarshal(s.Call.State, &state) != nil || state.Job != job.ID {
 		state = playState{Job: job.ID, Since: time.Now()}
 	}
 	progress, err := a.Poll(ctx, job)
@@ -74,7 +75,7 @@ func (s *site) play(ctx context.Context, p play) (done bool, result mgmtdriver.R
 
 // limit is the time that a run may take.
 func (s *site) limit(p play) time.Duration {
-	return s.driver.config.InstallTime * time.Duration(max(len(p.nodes), 1))
+	return s.Config.InstallTime * time.Duration(max(len(p.nodes), 1))
 }
 
 // begin starts a run. The file with the secrets is that of this run alone, and what it is encrypted with is nowhere but on the standard input of
@@ -82,7 +83,7 @@ func (s *site) limit(p play) time.Duration {
 func (s *site) begin(ctx context.Context, p play, job ssh.Job) error {
 	a := s.server
 	var found tools
-	if err := s.call.Output(string(s.call.Hook)+"/prerequisites", &found); err != nil {
+	if err := s.Call.Output(string(s.Call.Hook)+"/prerequisites", &found); err != nil {
 		return err
 	}
 	if err := a.enter(ctx, job.ID); err != nil {
@@ -100,7 +101,7 @@ func (s *site) begin(ctx context.Context, p play, job ssh.Job) error {
 	if err := a.put(ctx, file, content); err != nil {
 		return err
 	}
-	s.secrets.Add(ssh.Secret(password))
+	s.Secrets.Add(ssh.Secret(password))
 	job.Dir, job.Stdin = a.root, []byte(password+"\n")
 	job.Argv = append([]string{found.Ansible, "-i", a.inventory, "--become", "--become-user=root",
 		"-e", "@" + path.Join(a.directory, varsFile), "-e", "@" + path.Join(a.directory, file), "--vault-password-file=/dev/stdin"}, p.arguments...)
@@ -123,8 +124,8 @@ func (s *site) end(ctx context.Context, job ssh.Job, failure error) error {
 // failure says which hosts have failed, and why.
 func (s *site) failure(p play, progress ssh.Progress, found *report) error {
 	known := map[string]string{}
-	for _, n := range append(s.all(), s.removed...) {
-		known[n.title()] = n.ssh.String()
+	for _, n := range append(s.All(), s.Removed...) {
+		known[n.Title()] = n.SSH.String()
 	}
 	detail := s.server.Redactor().Redact(found.tell(known))
 	if detail == "" {
@@ -137,7 +138,7 @@ func (s *site) failure(p play, progress ssh.Progress, found *report) error {
 	if progress.Phase == ssh.JobLost {
 		how = "was stopped from outside, or the host was restarted"
 	}
-	s.call.Log.Warn("playbook failed", "playbook", p.book, "error", detail)
+	s.Call.Log.Warn("playbook failed", "playbook", p.book, "error", detail)
 	return &mgmtdriver.Failure{Title: "Playbook failed", Status: http.StatusInternalServerError,
 		Detail: fmt.Sprintf("%s: %s %s\n%s", s.server, p.book, how, detail)}
 }

@@ -15,14 +15,14 @@ import (
 
 // register registers a new cluster as a VIM.
 func (s *site) register(ctx context.Context) (mgmtdriver.Result, error) {
-	if !s.whole() {
+	if !s.Whole() {
 		return mgmtdriver.Done(nil), nil
 	}
-	c, err := s.control(ctx, s.masters)
+	c, err := s.Open(ctx, s.Masters)
 	if err != nil {
 		return mgmtdriver.Result{}, err
 	}
-	token, wait, err := c.Admin(ctx, s.call)
+	token, wait, err := c.Admin(ctx, s.Call)
 	if err != nil || token == "" {
 		return wait, err
 	}
@@ -34,22 +34,9 @@ func (s *site) register(ctx context.Context) (mgmtdriver.Result, error) {
 	if err != nil {
 		return mgmtdriver.Result{}, fmt.Errorf("%s: %s: %w", c.Host, kube.AdminConfig, err)
 	}
-	return mgmtdriver.Done(nil), s.call.Vims.Register(ctx, mgmtdriver.Vim{
+	return mgmtdriver.Done(nil), s.Call.Vims.Register(ctx, mgmtdriver.Vim{
 		Name: s.vimName, Type: "kubernetes", URL: s.url(), BearerToken: token, CACertificate: authority,
 	})
-}
-
-// unregisterWhole removes the VIM when all of the cluster goes to be made again.
-func (s *site) unregisterWhole(ctx context.Context) (mgmtdriver.Result, error) {
-	if !s.whole() {
-		return mgmtdriver.Done(nil), nil
-	}
-	return unregister(ctx, s.call)
-}
-
-// unregister removes the VIM.
-func unregister(ctx context.Context, call *mgmtdriver.Call) (mgmtdriver.Result, error) {
-	return mgmtdriver.Done(nil), call.Vims.Remove(ctx)
 }
 
 // kubeconfig is a configuration of kubectl. It holds secrets.

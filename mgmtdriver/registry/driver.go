@@ -83,18 +83,19 @@ type site struct {
 
 // step makes a step of something that is done at a site.
 func (d *Driver) step(name string, do func(*site, context.Context) (mgmtdriver.Result, error)) mgmtdriver.Step {
-	return mgmtdriver.Step{Name: name, Do: func(ctx context.Context, call *mgmtdriver.Call) (mgmtdriver.Result, error) {
-		p, err := ofCall(call)
-		if err != nil {
-			return mgmtdriver.Result{}, err
-		}
-		target, err := p.target(call, d.config.SSHPort)
-		if err != nil {
-			return mgmtdriver.Result{}, err
-		}
-		secrets := ssh.NewRedactor(p.proxy.Secrets()...)
-		return do(&site{params: p, driver: d, call: call, host: d.pool.Host(call, target, secrets)}, ctx)
-	}}
+	return mgmtdriver.StepAt(name, d.open, do)
+}
+
+func (d *Driver) open(call *mgmtdriver.Call) (*site, error) {
+	p, err := ofCall(call)
+	if err != nil {
+		return nil, err
+	}
+	target, err := p.target(call, d.config.SSHPort)
+	if err != nil {
+		return nil, err
+	}
+	return &site{params: p, driver: d, call: call, host: d.pool.Host(call, target, ssh.NewRedactor(p.proxy.Secrets()...))}, nil
 }
 
 // target finds the VM: the VNFC that has the connection point, or else the only one of the VNF, whose floating IP address has its name.

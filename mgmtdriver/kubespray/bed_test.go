@@ -93,7 +93,7 @@ func newBed(tb testing.TB, of setting) *bed {
 	if of.change != nil {
 		of.change(cluster)
 	}
-	b.startAnsible()
+	b.startAnsible(ansibleLast)
 	for i := range of.masters {
 		b.vnfcs = append(b.vnfcs, b.vnfc("masterNode", fmt.Sprint(11+i)))
 	}
@@ -115,13 +115,13 @@ func (b *bed) tellsNoSecrets(text string) {
 
 func (b *bed) cluster() map[string]any { return b.params[kubespray.Parameter].(map[string]any) }
 
-func (b *bed) startAnsible() {
+func (b *bed) startAnsible(last string) {
 	b.t.Helper()
-	vm, err := sshtest.New(b.t.Context(), sshtest.Options{Addr: b.address(ansibleLast), User: "ansible", Password: ansibleSecret, Handler: b.world.Ansible()})
+	vm, err := sshtest.New(b.t.Context(), sshtest.Options{Addr: b.address(last), User: "ansible", Password: ansibleSecret, Handler: b.world.Ansible()})
 	if err != nil {
 		b.t.Fatal(err)
 	}
-	b.vms[ansibleLast] = vm
+	b.vms[last] = vm
 }
 
 // reserveNetwork takes a network that no other test has.

@@ -61,6 +61,7 @@ func (d *Driver) joining() []mgmtdriver.Step {
 		d.step("balancer", (*site).installBalancer),
 		d.step("kubeconfig", (*site).configureBalancer),
 		d.step("routes", (*site).route),
+		d.step("tidy", (*site).tidy),
 	}
 }
 
@@ -74,6 +75,7 @@ func (d *Driver) leaving() []mgmtdriver.Step {
 		d.step("unreachable", (*site).findUnreachable),
 		d.step("remove", (*site).removeWorkers),
 		d.step("inventory", (*site).writeInventory),
+		d.step("tidy", (*site).tidy),
 	}
 }
 
@@ -82,8 +84,9 @@ type site struct {
 	*params
 	*kube.Site
 	server     *server
-	front      *front // nil = none
-	networkMTU int    // of the nodes, once it is known in a hook
+	former     *server // that the cluster was made with, if the request names another one; nil = none
+	front      *front  // nil = none
+	networkMTU int     // of the nodes, once it is known in a hook
 }
 
 // step makes a step of something that is done at a site.
@@ -106,8 +109,11 @@ func (d *Driver) open(call *mgmtdriver.Call) (*site, error) {
 		return nil, err
 	}
 	secrets := ssh.NewRedactor(p.secrets()...)
-	s := &site{params: p, server: d.server(call, p, secrets), networkMTU: found.MTU,
+	s := &site{params: p, server: d.server(call, p.ansible, secrets), networkMTU: found.MTU,
 		Site: &kube.Site{Machines: machines, Call: call, Pool: d.pool, Config: d.config, Secrets: secrets, Name: p.vimName}}
+	if p.former != nil {
+		s.former = d.server(call, *p.former, secrets)
+	}
 	return s, s.findFront()
 }
 

@@ -1,6 +1,8 @@
 package kubespray_test
 
 import (
+	"fmt"
+	"maps"
 	"net/netip"
 	"strings"
 	"testing"
@@ -10,6 +12,9 @@ import (
 
 	"vnfm/mgmtdriver"
 	"vnfm/mgmtdriver/drivertest"
+	"vnfm/mgmtdriver/kubespray"
+	"vnfm/mgmtdriver/kubespray/spraytest"
+	"vnfm/mgmtdriver/ssh/sshtest"
 )
 
 func (b *bed) expect(what, nodes, routes string, runs ...string) {
@@ -26,6 +31,9 @@ func (b *bed) expect(what, nodes, routes string, runs ...string) {
 	}
 	if left := b.world.Sealed(directory); len(left) > 0 {
 		b.t.Errorf("%s: secrets are left: %q", what, left)
+	}
+	if left := b.world.Kept(); len(left) > 0 {
+		b.t.Errorf("%s: jobs are left: %q", what, left)
 	}
 }
 
@@ -61,7 +69,7 @@ func TestCluster(t *testing.T) {
 	b.must(mgmtdriver.ScaleEnd)
 	b.expect("scaled out", "master11 master12 master13 worker51 worker52 worker53 worker54",
 		"master11 master12 master13 worker51 worker52 worker53 worker54", "facts.yml", "scale.yml --limit=worker53,worker54")
-	b.world.Know(b.network+"51", b.network+"53", "192.0.2.1")
+	b.world.Know(b.network+"51", fmt.Sprintf("[%s51]:%d", b.network, sshtest.DefaultPort), b.network+"53", "192.0.2.1")
 	b.scaleIn("51", "53")
 	b.must(mgmtdriver.ScaleStart)
 	b.gone()
@@ -106,6 +114,43 @@ func TestCluster(t *testing.T) {
 	b.must(mgmtdriver.TerminateEnd)
 	if len(b.world.Directories()) > 0 || b.vims.Vim != nil || len(b.world.Known()) != 2 {
 		t.Errorf("terminated: %v, VIM %v, known %q", b.world.Directories(), b.vims.Shown(), b.world.Known())
+	}
+}
+
+// What the former Ansible server has of the cluster goes, if that answers.
+func TestAnotherAnsibleServer(t *testing.T) {
+	t.Parallel()
+	for _, row := range []struct {
+		name    string
+		dead    bool
+		replace string // the last number of the address of the other one
+		left    int
+	}{
+		{"another server", false, "201", 1}, {"another directory", false, ansibleLast, 1}, {"a server in the place of a dead one", true, "201", 2},
+	} {
+		t.Run(row.name, func(t *testing.T) {
+			t.Parallel()
+			b := newBed(t, setting{masters: 1, workers: 1})
+			b.instantiate()
+			b.must(mgmtdriver.InstantiateEnd)
+			if row.replace != ansibleLast {
+				b.startAnsible(row.replace)
+			}
+			if row.dead {
+				b.kill(ansibleLast)
+			}
+			other := maps.Clone(b.cluster()["ansible"].(map[string]any))
+			other["ip_address"], other["transferring_inventory_path"] = b.network+row.replace, spraytest.Root+"/inventory/another"
+			b.additional = map[string]any{kubespray.Parameter: map[string]any{"ansible": other}}
+			b.heal()
+			b.must(mgmtdriver.HealStart)
+			b.replaced()
+			b.must(mgmtdriver.HealEnd)
+			found := b.world.Directories()
+			if len(found) != row.left || found[spraytest.Root+"/inventory/another"] != "instance" {
+				t.Errorf("directories %v", found)
+			}
+		})
 	}
 }
 

@@ -18,7 +18,7 @@ const (
 	knownHostsFile = "known_hosts" // the SSH host keys of the nodes
 	ownFiles       = ".vnfm-"      // the beginning of the names of those that follow
 	markerFile     = ownFiles + "instance"
-	runFile        = ownFiles + "run"     // the job of the playbook that was started last
+	runFile        = ownFiles + "run"     // the jobs of playbooks whose output is kept, the last one being the one that was started last
 	sealedFile     = ownFiles + "sealed-" // the secrets, encrypted for a run, whose own part of the name follows
 )
 
@@ -139,9 +139,13 @@ func withoutProxy(p param.Proxy) string {
 
 // knownHosts are lines of a known_hosts file for a host with a key.
 func knownHosts(address netip.Addr, port uint16, key string) string {
-	name := address.String()
-	if port != ssh.DefaultPort {
-		name = "[" + name + "]:" + strconv.Itoa(int(port))
+	return knownName(address, port) + " " + strings.TrimSpace(key) + "\n"
+}
+
+// knownName is what a host is called in a known_hosts file.
+func knownName(address netip.Addr, port uint16) string {
+	if port == ssh.DefaultPort {
+		return address.String()
 	}
-	return name + " " + strings.TrimSpace(key) + "\n"
+	return "[" + address.String() + "]:" + strconv.Itoa(int(port))
 }

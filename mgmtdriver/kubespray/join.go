@@ -21,7 +21,7 @@ func (d *Driver) prerequisites(ctx context.Context, call *mgmtdriver.Call) (mgmt
 	if err != nil {
 		return mgmtdriver.Result{}, err
 	}
-	found, err := d.server(call, p, ssh.NewRedactor(p.secrets()...)).ready(ctx)
+	found, err := d.server(call, p.ansible, ssh.NewRedactor(p.secrets()...)).ready(ctx)
 	return mgmtdriver.Done(found), err
 }
 

@@ -114,7 +114,13 @@ func (s *site) releaseWhole(ctx context.Context) (mgmtdriver.Result, error) {
 	if !s.Whole() {
 		return mgmtdriver.Done(nil), nil
 	}
-	return mgmtdriver.Done(nil), s.server.release(ctx, sshAddresses(s.Removed))
+	hosts := sshAddresses(s.Removed)
+	if s.former != nil { // which may be no more
+		if err := s.former.release(ctx, hosts); err != nil {
+			s.Call.Log.Warn("what belongs to a cluster stays on its former Ansible server", "error", err)
+		}
+	}
+	return mgmtdriver.Done(nil), s.server.release(ctx, hosts)
 }
 
 // release removes what is on the Ansible server when the VNF goes. A forceful termination does without it if need be.
@@ -138,7 +144,7 @@ func (d *Driver) releaseAll(ctx context.Context, call *mgmtdriver.Call) error {
 			hosts = append(hosts, n.SSH)
 		}
 	}
-	return d.server(call, p, ssh.NewRedactor(p.secrets()...)).release(ctx, hosts)
+	return d.server(call, p.ansible, ssh.NewRedactor(p.secrets()...)).release(ctx, hosts)
 }
 
 func sshAddresses(nodes []*kube.Machine) []netip.Addr {

@@ -22,6 +22,7 @@ const pointer = "/additionalParams/" + Parameter
 type params struct {
 	vimName  string // "" = the default
 	ansible  ansible
+	former   *ansible // that the cluster was made with, if it is another one, or has another directory
 	master   masterGroup
 	worker   kube.Group
 	proxy    param.Proxy
@@ -106,7 +107,11 @@ func ofCall(call *mgmtdriver.Call) (*params, error) {
 		return nil, err
 	}
 	if call.Operation.Type != "INSTANTIATE" {
+		made := p.ansible
 		err = p.override(call.Operation.AdditionalParams)
+		if made.address != p.ansible.address || made.directory != p.ansible.directory {
+			p.former = &made
+		}
 	}
 	if p.vimName == "" {
 		p.vimName = kube.VimName(call)
@@ -189,6 +194,9 @@ func (p *params) secrets() []ssh.Secret {
 	found := append(p.proxy.Secrets(), p.ansible.password, p.master.Login.Password, p.worker.Login.Password)
 	if p.balancer != nil {
 		found = append(found, p.balancer.password)
+	}
+	if p.former != nil {
+		found = append(found, p.former.password)
 	}
 	return found
 }

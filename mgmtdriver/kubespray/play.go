@@ -73,6 +73,18 @@ func (s *site) play(ctx context.Context, p play) (done bool, result mgmtdriver.R
 	return false, mgmtdriver.Wait(strings.TrimSuffix(p.book+": "+a.Redactor().Redact(state.At), ": ")).With(state), nil
 }
 
+// tidy is a step that removes what the Ansible server keeps of the playbooks that have run: until then, a step that is repeated after a crash finds
+// there how its playbook has ended. It keeps no operation from its end.
+func (s *site) tidy(ctx context.Context) (mgmtdriver.Result, error) {
+	if len(s.Added)+len(s.going()) == 0 {
+		return mgmtdriver.Done(nil), nil
+	}
+	if err := s.server.tidy(ctx); err != nil {
+		s.Call.Log.Warn("the output of playbooks stays on the Ansible server", "error", err)
+	}
+	return mgmtdriver.Done(nil), ctx.Err()
+}
+
 // limit is the time that a run may take.
 func (s *site) limit(p play) time.Duration {
 	return s.Config.InstallTime * time.Duration(max(len(p.nodes), 1))

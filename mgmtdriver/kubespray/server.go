@@ -11,6 +11,7 @@ import (
 	"net/http"
 	"net/netip"
 	"path"
+	"slices"
 	"strings"
 
 	"vnfm/mgmtdriver"
@@ -80,11 +81,11 @@ type server struct {
 }
 
 // server returns the Ansible server.
-func (d *Driver) server(call *mgmtdriver.Call, p *params, secrets *ssh.Redactor) *server {
+func (d *Driver) server(call *mgmtdriver.Call, of ansible, secrets *ssh.Redactor) *server {
 	target := ssh.Target{
-		Name: "Ansible server", Address: netip.AddrPortFrom(p.ansible.address, d.config.SSHPort), User: p.ansible.username, Password: p.ansible.password,
+		Name: "Ansible server", Address: netip.AddrPortFrom(of.address, d.config.SSHPort), User: of.username, Password: of.password,
 	}
-	return &server{Host: d.pool.Host(call, target, secrets), ansible: p.ansible, instanceID: call.Instance.ID, log: call.Log}
+	return &server{Host: d.pool.Host(call, target, secrets), ansible: of, instanceID: call.Instance.ID, log: call.Log}
 }
 
 // script runs a script with the root of kubespray, the directory of the inventory and the instance as arguments. *[mgmtdriver.Failure] with the
@@ -137,7 +138,12 @@ func (a *server) enter(ctx context.Context, job string) error {
 	if err := a.stop(ctx, job); err != nil {
 		return err
 	}
-	return a.put(ctx, runFile, []byte(job+"\n"))
+	jobs, err := a.jobs(ctx)
+	if err != nil {
+		return err
+	}
+	jobs = append(slices.DeleteFunc(jobs, func(id string) bool { return id == job }), job)
+	return a.put(ctx, runFile, []byte(strings.Join(jobs, "\n")+"\n"))
 }
 
 // ours reports whether the directory of the inventory is there, and that of the instance.
@@ -148,24 +154,41 @@ func (a *server) ours(ctx context.Context) (bool, error) {
 
 // stop stops the playbook that runs, unless it is that of a job. That of another cluster goes on, whatever directory the request names.
 func (a *server) stop(ctx context.Context, except string) error {
-	if ours, err := a.ours(ctx); err != nil || !ours {
+	jobs, err := a.jobs(ctx)
+	if err != nil || len(jobs) == 0 || jobs[len(jobs)-1] == except {
 		return err
 	}
-	last, err := a.Read(ctx, path.Join(a.directory, runFile), false, 1<<10)
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil
-	}
-	if err != nil {
-		return err
-	}
-	id := strings.TrimSpace(string(last))
-	if id == "" || id == except {
-		return nil
-	}
+	id := jobs[len(jobs)-1]
 	if err := a.Cancel(ctx, ssh.Job{ID: id, Argv: []string{id}}, 0); err != nil {
 		return err
 	}
 	return a.shred(ctx, id)
+}
+
+// jobs are those that the directory of the inventory tells of, if it is that of the instance.
+func (a *server) jobs(ctx context.Context) ([]string, error) {
+	if ours, err := a.ours(ctx); err != nil || !ours {
+		return nil, err
+	}
+	content, err := a.Read(ctx, path.Join(a.directory, runFile), false, 1<<16)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	return strings.Fields(string(content)), err
+}
+
+// tidy removes what the server keeps of jobs that have ended, when nobody asks for it any more.
+func (a *server) tidy(ctx context.Context) error {
+	jobs, err := a.jobs(ctx)
+	if err != nil || len(jobs) == 0 {
+		return err
+	}
+	for _, id := range jobs {
+		if err := a.Clean(ctx, ssh.Job{ID: id}); err != nil {
+			return err
+		}
+	}
+	return a.put(ctx, runFile, []byte{})
 }
 
 // sealed is the beginning of the names of the files with the secrets of a job.
@@ -187,10 +210,10 @@ func (a *server) release(ctx context.Context, hosts []netip.Addr) error {
 		return err
 	}
 	if ours {
-		if err = a.stop(ctx, ""); err == nil {
-			err = a.forget(ctx, hosts)
+		if err := a.stop(ctx, ""); err != nil {
+			return err
 		}
-		if err != nil {
+		if err := errors.Join(a.tidy(ctx), a.forget(ctx, hosts)); err != nil {
 			return err
 		}
 	} else {
@@ -208,7 +231,7 @@ func (a *server) forget(ctx context.Context, hosts []netip.Addr) error {
 	}
 	argv := []string{"sh", "-c", forgetScript, "kubespray-forget"}
 	for _, host := range hosts {
-		argv = append(argv, host.String())
+		argv = append(argv, slices.Compact([]string{host.String(), knownName(host, a.Target().Address.Port())})...)
 	}
 	_, err := a.Run(ctx, ssh.Command{Argv: argv})
 	return err

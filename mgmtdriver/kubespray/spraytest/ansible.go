@@ -23,7 +23,23 @@ func (w *World) Ansible() sshtest.Handler {
 		w.mu.Lock()
 		w.server = s.Machine
 		w.mu.Unlock()
-		return play(ctx, s)
+		status := play(ctx, s)
+		if len(s.Argv) > 4 && status == 0 {
+			w.keep(s.Argv[3], s.Argv[4])
+		}
+		return status
+	}
+}
+
+// keep notes which jobs Ansible servers keep.
+func (w *World) keep(script, job string) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	switch script {
+	case "vnfm-start":
+		w.kept[job] = true
+	case "vnfm-clean":
+		delete(w.kept, job)
 	}
 }
 

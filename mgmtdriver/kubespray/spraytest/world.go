@@ -42,6 +42,7 @@ type World struct {
 	claimed   map[string]string // instances by directory
 	known     []string          // hosts that the user of the Ansible server has logged in to by hand
 	runs      []string
+	kept      map[string]bool // jobs by their directories
 	busy      int
 	server    *sshtest.Server // the Ansible server
 	surprises []string
@@ -49,7 +50,7 @@ type World struct {
 
 // New returns a world without machines.
 func New(options Options) *World {
-	w := &World{options: options, claimed: map[string]string{}}
+	w := &World{options: options, claimed: map[string]string{}, kept: map[string]bool{}}
 	options.Kubernetes.Also = w.also
 	w.World = kubetest.New(options.Kubernetes)
 	return w
@@ -112,6 +113,13 @@ func (w *World) Runs() []string {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	return slices.Clone(w.runs)
+}
+
+// Kept are the directories of the jobs that Ansible servers keep.
+func (w *World) Kept() []string {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return slices.Sorted(maps.Keys(w.kept))
 }
 
 // Playing is the number of playbooks that run.

@@ -20,13 +20,13 @@ func BenchmarkCluster(b *testing.B) {
 		b.Run(fmt.Sprintf("workers=%d", workers), func(b *testing.B) {
 			for b.Loop() {
 				bed := newBed(b, setting{masters: masters, workers: workers, world: kubetest.Options{PrepareTime: prepare, JoinTime: join}})
-				bed.pause = 200 * time.Millisecond
-				bed.instantiate()
+				bed.Pause = 200 * time.Millisecond
+				bed.Instantiate()
 				runtime.GC()
 				var before, after runtime.MemStats
 				runtime.ReadMemStats(&before)
 				began := time.Now()
-				bed.must(mgmtdriver.InstantiateEnd)
+				bed.Must(mgmtdriver.InstantiateEnd)
 				took := time.Since(began)
 				runtime.GC()
 				runtime.ReadMemStats(&after)

@@ -15,61 +15,61 @@ import (
 func TestClusterWithOneMaster(t *testing.T) {
 	t.Parallel()
 	b := newBed(t, setting{masters: 1, workers: 2})
-	b.instantiate()
-	b.must(mgmtdriver.InstantiateEnd)
-	if got := b.nodes(); got != "master11 worker51 worker52" {
+	b.Instantiate()
+	b.Must(mgmtdriver.InstantiateEnd)
+	if got := b.Nodes(); got != "master11 worker51 worker52" {
 		t.Errorf("nodes %s", got)
 	}
-	want := map[string]any{"name": "kubernetes_vim", "url": "https://" + b.network + "11:6443", "type": "kubernetes", "made": 1, "token": true, "ca": true}
-	if diff := cmp.Diff(want, b.vims.Shown()); diff != "" {
+	want := map[string]any{"name": "kubernetes_vim", "url": "https://" + b.Network + "11:6443", "type": "kubernetes", "made": 1, "token": true, "ca": true}
+	if diff := cmp.Diff(want, b.Vims.Shown()); diff != "" {
 		t.Errorf("VIM (-want +got):\n%s", diff)
 	}
 	for address, hosts := range b.world.View().Hosts {
 		for _, name := range []string{"11 master11", "51 worker51", "52 worker52"} {
-			if !strings.Contains(hosts, b.network+name+"\n") || !strings.HasPrefix(hosts, "127.0.0.1 localhost\n") {
+			if !strings.Contains(hosts, b.Network+name+"\n") || !strings.HasPrefix(hosts, "127.0.0.1 localhost\n") {
 				t.Errorf("hosts of %s: %s", address, hosts)
 			}
 		}
 	}
 
-	b.scaleOut("53", "54")
-	b.must(mgmtdriver.ScaleEnd)
-	if got := b.nodes(); got != "master11 worker51 worker52 worker53 worker54" {
+	b.ScaleOut("53", "54")
+	b.Must(mgmtdriver.ScaleEnd)
+	if got := b.Nodes(); got != "master11 worker51 worker52 worker53 worker54" {
 		t.Errorf("scaled out: nodes %s", got)
 	}
-	b.scaleIn("51", "53")
-	b.must(mgmtdriver.ScaleStart)
-	b.gone()
+	b.ScaleIn("51", "53")
+	b.Must(mgmtdriver.ScaleStart)
+	b.Gone()
 	view := b.world.View()
-	if got := b.nodes(); got != "master11 worker52 worker54" || view.Pods["worker52"] != 3 {
+	if got := b.Nodes(); got != "master11 worker52 worker54" || view.Pods["worker52"] != 3 {
 		t.Errorf("scaled in: nodes %s, pods %v", got, view.Pods)
 	}
-	if hosts := view.Hosts[b.network+"52"]; strings.Contains(hosts, "worker51") || !strings.Contains(hosts, "worker54") {
+	if hosts := view.Hosts[b.Network+"52"]; strings.Contains(hosts, "worker51") || !strings.Contains(hosts, "worker54") {
 		t.Errorf("scaled in: hosts %s", hosts)
 	}
 
-	b.heal("52")
-	b.must(mgmtdriver.HealStart)
-	b.replaced()
-	b.must(mgmtdriver.HealEnd)
-	if got := b.nodes(); got != "master11 worker52 worker54" || b.vims.Made != 1 {
+	b.Heal("52")
+	b.Must(mgmtdriver.HealStart)
+	b.Replaced()
+	b.Must(mgmtdriver.HealEnd)
+	if got := b.Nodes(); got != "master11 worker52 worker54" || b.Vims.Made != 1 {
 		t.Errorf("healed a worker: nodes %s", got)
 	}
 
-	b.heal()
-	b.must(mgmtdriver.HealStart)
-	if b.vims.Vim != nil {
+	b.Heal()
+	b.Must(mgmtdriver.HealStart)
+	if b.Vims.Vim != nil {
 		t.Error("the VIM is registered while there is no cluster")
 	}
-	b.replaced()
-	b.must(mgmtdriver.HealEnd)
-	if b.vims.Made != 2 || b.vims.Vim == nil {
-		t.Errorf("healed as a whole: VIM %v", b.vims.Shown())
+	b.Replaced()
+	b.Must(mgmtdriver.HealEnd)
+	if b.Vims.Made != 2 || b.Vims.Vim == nil {
+		t.Errorf("healed as a whole: VIM %v", b.Vims.Shown())
 	}
-	b.begin("TERMINATE", `{}`)
-	b.before, b.removed, b.after = b.vnfcs, b.vnfcs, nil
-	b.must(mgmtdriver.TerminateEnd)
-	if b.vims.Vim != nil {
+	b.Begin("TERMINATE", `{}`)
+	b.Before, b.Removed, b.After = b.Vnfcs, b.Vnfcs, nil
+	b.Must(mgmtdriver.TerminateEnd)
+	if b.Vims.Vim != nil {
 		t.Error("the VIM is left")
 	}
 }
@@ -77,30 +77,30 @@ func TestClusterWithOneMaster(t *testing.T) {
 func TestClusterWithSeveralMasters(t *testing.T) {
 	t.Parallel()
 	b := newBed(t, setting{masters: 3, workers: 2})
-	b.instantiate()
-	b.must(mgmtdriver.InstantiateEnd)
-	if got := b.nodes(); got != "master11 master12 master13 worker51 worker52" {
+	b.Instantiate()
+	b.Must(mgmtdriver.InstantiateEnd)
+	if got := b.Nodes(); got != "master11 master12 master13 worker51 worker52" {
 		t.Errorf("nodes %s", got)
 	}
-	if got := b.vims.Shown()["url"]; got != "https://"+b.network+vip+":16443" {
+	if got := b.Vims.Shown()["url"]; got != "https://"+b.Network+vip+":16443" {
 		t.Errorf("VIM at %s", got)
 	}
 	// The one that has made the cluster, while it is dead.
-	b.kill("11")
-	b.heal("11")
-	b.must(mgmtdriver.HealStart)
+	b.Kill("11")
+	b.Heal("11")
+	b.Must(mgmtdriver.HealStart)
 	view := b.world.View()
-	if got := b.nodes(); got != "master12 master13 worker51 worker52" || strings.Join(view.Members, " ") != "master12 master13" {
+	if got := b.Nodes(); got != "master12 master13 worker51 worker52" || strings.Join(view.Members, " ") != "master12 master13" {
 		t.Errorf("nodes %s, members %s", got, view.Members)
 	}
-	want := []string{"master12 " + b.network + "12:6443", "master13 " + b.network + "13:6443"}
-	if diff := cmp.Diff(map[string][]string{b.network + "12": want, b.network + "13": want}, view.Balancers); diff != "" {
+	want := []string{"master12 " + b.Network + "12:6443", "master13 " + b.Network + "13:6443"}
+	if diff := cmp.Diff(map[string][]string{b.Network + "12": want, b.Network + "13": want}, view.Balancers); diff != "" {
 		t.Errorf("load balancers (-want +got):\n%s", diff)
 	}
-	b.replaced()
-	b.must(mgmtdriver.HealEnd)
+	b.Replaced()
+	b.Must(mgmtdriver.HealEnd)
 	view = b.world.View()
-	if got := b.nodes(); got != "master11 master12 master13 worker51 worker52" || len(view.Members) != 3 {
+	if got := b.Nodes(); got != "master11 master12 master13 worker51 worker52" || len(view.Members) != 3 {
 		t.Errorf("nodes %s, members %s", got, view.Members)
 	}
 	for address, servers := range view.Balancers {
@@ -108,8 +108,8 @@ func TestClusterWithSeveralMasters(t *testing.T) {
 			t.Errorf("load balancer of %s: %q", address, servers)
 		}
 	}
-	if len(view.Balancers) != 3 || b.vims.Made != 1 {
-		t.Errorf("load balancers of %v, VIM %v", view.Balancers, b.vims.Shown())
+	if len(view.Balancers) != 3 || b.Vims.Made != 1 {
+		t.Errorf("load balancers of %v, VIM %v", view.Balancers, b.Vims.Shown())
 	}
 }
 
@@ -120,14 +120,14 @@ func TestConformance(t *testing.T) {
 	drivertest.Run(t, drivertest.Suite{Hooks: hooks, New: func(t *testing.T) drivertest.World {
 		t.Helper()
 		b := newBed(t, setting{masters: 3, workers: 1})
-		b.instantiate()
+		b.Instantiate()
 		current := mgmtdriver.InstantiateEnd
-		return drivertest.World{Driver: b.driver, State: b.state, Call: func(hook mgmtdriver.Hook) *mgmtdriver.Call {
+		return drivertest.World{Driver: b.Driver, State: b.state, Call: func(hook mgmtdriver.Hook) *mgmtdriver.Call {
 			if hook != current {
 				b.proceed(hook)
 				current = hook
 			}
-			return b.call(hook)
+			return b.Call(hook)
 		}}
 	}})
 }
@@ -136,27 +136,27 @@ func TestConformance(t *testing.T) {
 func (b *bed) proceed(hook mgmtdriver.Hook) {
 	switch hook {
 	case mgmtdriver.InstantiateEnd:
-		b.instantiate()
+		b.Instantiate()
 	case mgmtdriver.ScaleEnd:
-		b.scaleOut("58", "59")
+		b.ScaleOut("58", "59")
 	case mgmtdriver.ScaleStart:
-		b.scaleIn("58")
+		b.ScaleIn("58")
 	case mgmtdriver.HealStart:
-		b.gone()
-		b.heal("51", "12")
+		b.Gone()
+		b.Heal("51", "12")
 	case mgmtdriver.HealEnd:
-		b.replaced()
+		b.Replaced()
 	case mgmtdriver.TerminateEnd:
-		b.begin("TERMINATE", `{}`)
-		b.removed, b.after = b.vnfcs, nil
+		b.Begin("TERMINATE", `{}`)
+		b.Removed, b.After = b.Vnfcs, nil
 	default:
-		b.t.Fatalf("nothing comes before %s", hook)
+		b.T.Fatalf("nothing comes before %s", hook)
 	}
 }
 
 func (b *bed) allScripts() map[string][]int {
 	found := map[string][]int{}
-	for _, last := range slices.Sorted(maps.Keys(b.vms)) {
+	for _, last := range slices.Sorted(maps.Keys(b.VMs)) {
 		if prepared, joined := b.scripts(last); prepared+joined > 0 {
 			found[last] = []int{prepared, joined}
 		}

@@ -11,24 +11,25 @@ import (
 
 	"vnfm/mgmtdriver"
 	"vnfm/mgmtdriver/kube"
+	"vnfm/mgmtdriver/kube/clustertest"
 	"vnfm/mgmtdriver/kubernetes/kubetest"
 )
 
 // fails is run, and it has to fail with a failure that says all of that.
 func (b *bed) fails(hook mgmtdriver.Hook, says ...string) {
-	b.t.Helper()
-	err := b.run(hook)
+	b.T.Helper()
+	err := b.Run(hook)
 	var failure *mgmtdriver.Failure
 	if !errors.As(err, &failure) {
-		b.t.Fatalf("%s: %v, want a failure\n%s", hook, err, b.log)
+		b.T.Fatalf("%s: %v, want a failure\n%s", hook, err, b.Log)
 	}
 	for _, part := range says {
 		if !strings.Contains(failure.Detail, part) {
-			b.t.Errorf("%s fails with %q, want %q", hook, failure.Detail, part)
+			b.T.Errorf("%s fails with %q, want %q", hook, failure.Detail, part)
 		}
 	}
 	if strings.Contains(failure.Detail, secret) || joinSecret.MatchString(failure.Detail) {
-		b.t.Errorf("the failure tells secrets: %s", failure.Detail)
+		b.T.Errorf("the failure tells secrets: %s", failure.Detail)
 	}
 }
 
@@ -61,13 +62,13 @@ func TestRetryGoesOnWithTheNodeThatHasFailed(t *testing.T) {
 		t.Run(row.name, func(t *testing.T) {
 			t.Parallel()
 			b := newBed(t, setting{masters: row.masters, workers: 3})
-			b.instantiate()
-			row.fault.Address, row.fault.Times, row.fault.Stderr = b.address(row.node), 1, "E: disk is full, token abcdef.0123456789abcdef"
+			b.Instantiate()
+			row.fault.Address, row.fault.Times, row.fault.Stderr = b.Address(row.node), 1, "E: disk is full, token abcdef.0123456789abcdef"
 			b.world.Fail(row.fault)
 			name := map[byte]string{'1': "master", '5': "worker"}[row.node[0]] + row.node
 			b.fails(mgmtdriver.InstantiateEnd, name, "disk is full")
-			b.must(mgmtdriver.InstantiateEnd)
-			if got := b.nodes(); strings.Count(got, " ") != row.masters+2 || strings.Contains(got, "!") {
+			b.Must(mgmtdriver.InstantiateEnd)
+			if got := b.Nodes(); strings.Count(got, " ") != row.masters+2 || strings.Contains(got, "!") {
 				t.Errorf("nodes %s", got)
 			}
 			if diff := cmp.Diff(row.scripts, b.allScripts()); diff != "" {
@@ -84,18 +85,18 @@ func TestRetryGoesOnWithTheNodeThatHasFailed(t *testing.T) {
 func TestClusterThatOthersHaveJoinedIsNotResetByARetry(t *testing.T) {
 	t.Parallel()
 	b := newBed(t, setting{masters: 3, workers: 2})
-	b.instantiate()
-	b.must(mgmtdriver.InstantiateEnd)
-	before := b.nodes()
-	b.opID++ // its jobs have other names
-	b.world.Fail(kubetest.Fault{Address: b.address("11"), Command: "get nodes", Stderr: "connection refused"})
-	if err := b.run(mgmtdriver.InstantiateEnd); !errors.As(err, new(*mgmtdriver.Unavailable)) || errors.As(err, new(*mgmtdriver.Failure)) {
+	b.Instantiate()
+	b.Must(mgmtdriver.InstantiateEnd)
+	before := b.Nodes()
+	b.OpID++ // its jobs have other names
+	b.world.Fail(kubetest.Fault{Address: b.Address("11"), Command: "get nodes", Stderr: "connection refused"})
+	if err := b.Run(mgmtdriver.InstantiateEnd); !errors.As(err, new(*mgmtdriver.Unavailable)) || errors.As(err, new(*mgmtdriver.Failure)) {
 		t.Errorf("got %v", err)
 	}
 	b.world.Heal()
-	b.must(mgmtdriver.InstantiateEnd)
-	if resets := b.commands("11", "kubeadm reset"); len(resets) > 0 || b.nodes() != before {
-		t.Errorf("%q was run; nodes %s", resets, b.nodes())
+	b.Must(mgmtdriver.InstantiateEnd)
+	if resets := b.commands("11", "kubeadm reset"); len(resets) > 0 || b.Nodes() != before {
+		t.Errorf("%q was run; nodes %s", resets, b.Nodes())
 	}
 }
 
@@ -104,80 +105,80 @@ func TestNodesThatAreDead(t *testing.T) {
 	t.Run("a worker is healed", func(t *testing.T) {
 		t.Parallel()
 		b := newBed(t, setting{masters: 1, workers: 2})
-		b.instantiate()
-		b.must(mgmtdriver.InstantiateEnd)
-		b.kill("51")
-		b.heal("51")
-		b.must(mgmtdriver.HealStart)
-		b.replaced()
-		b.must(mgmtdriver.HealEnd)
-		if got := b.nodes(); got != "master11 worker51 worker52" {
+		b.Instantiate()
+		b.Must(mgmtdriver.InstantiateEnd)
+		b.Kill("51")
+		b.Heal("51")
+		b.Must(mgmtdriver.HealStart)
+		b.Replaced()
+		b.Must(mgmtdriver.HealEnd)
+		if got := b.Nodes(); got != "master11 worker51 worker52" {
 			t.Errorf("nodes %s", got)
 		}
 	})
 	t.Run("scaling goes on without it", func(t *testing.T) {
 		t.Parallel()
 		b := newBed(t, setting{masters: 3, workers: 2})
-		b.instantiate()
-		b.must(mgmtdriver.InstantiateEnd)
-		b.kill("11")
-		b.kill("52")
-		b.scaleOut("53")
-		b.must(mgmtdriver.ScaleEnd)
-		b.scaleIn("51")
-		b.must(mgmtdriver.ScaleStart)
-		if got := b.nodes(); got != "master11! master12 master13 worker52! worker53" {
+		b.Instantiate()
+		b.Must(mgmtdriver.InstantiateEnd)
+		b.Kill("11")
+		b.Kill("52")
+		b.ScaleOut("53")
+		b.Must(mgmtdriver.ScaleEnd)
+		b.ScaleIn("51")
+		b.Must(mgmtdriver.ScaleStart)
+		if got := b.Nodes(); got != "master11! master12 master13 worker52! worker53" {
 			t.Errorf("nodes %s", got)
 		}
 	})
 	t.Run("a master that holds the majority is not removed", func(t *testing.T) {
 		t.Parallel()
 		b := newBed(t, setting{masters: 3, workers: 1})
-		b.instantiate()
-		b.must(mgmtdriver.InstantiateEnd)
-		b.kill("12")
+		b.Instantiate()
+		b.Must(mgmtdriver.InstantiateEnd)
+		b.Kill("12")
 		before := b.state()
-		b.heal("11")
+		b.Heal("11")
 		b.fails(mgmtdriver.HealStart, "master11 cannot leave", "heal master12 first")
 		if diff := cmp.Diff(before, b.state()); diff != "" {
 			t.Errorf("something has changed:\n%s", diff)
 		}
 		// The ill one leaves first, and then the other may.
-		b.heal("11", "12")
-		b.must(mgmtdriver.HealStart)
-		b.replaced()
-		b.must(mgmtdriver.HealEnd)
-		if got := b.nodes(); got != "master11 master12 master13 worker51" {
+		b.Heal("11", "12")
+		b.Must(mgmtdriver.HealStart)
+		b.Replaced()
+		b.Must(mgmtdriver.HealEnd)
+		if got := b.Nodes(); got != "master11 master12 master13 worker51" {
 			t.Errorf("nodes %s", got)
 		}
 	})
 	t.Run("a cluster without a majority", func(t *testing.T) {
 		t.Parallel()
 		b := newBed(t, setting{masters: 3, workers: 1})
-		b.instantiate()
-		b.must(mgmtdriver.InstantiateEnd)
-		b.kill("12")
-		b.kill("13")
-		b.heal("12", "13")
-		if err := b.run(mgmtdriver.HealStart); err == nil || !strings.Contains(err.Error(), "etcdserver: request timed out") {
+		b.Instantiate()
+		b.Must(mgmtdriver.InstantiateEnd)
+		b.Kill("12")
+		b.Kill("13")
+		b.Heal("12", "13")
+		if err := b.Run(mgmtdriver.HealStart); err == nil || !strings.Contains(err.Error(), "etcdserver: request timed out") {
 			t.Errorf("got %v", err)
 		}
-		b.heal()
-		b.must(mgmtdriver.HealStart)
-		b.replaced()
-		b.must(mgmtdriver.HealEnd)
+		b.Heal()
+		b.Must(mgmtdriver.HealStart)
+		b.Replaced()
+		b.Must(mgmtdriver.HealEnd)
 	})
 }
 
 func TestPodsThatDoNotLeave(t *testing.T) {
 	t.Parallel()
 	b := newBed(t, setting{masters: 1, workers: 2, config: kube.Config{DrainTime: 20 * time.Millisecond}})
-	b.instantiate()
-	b.must(mgmtdriver.InstantiateEnd)
+	b.Instantiate()
+	b.Must(mgmtdriver.InstantiateEnd)
 	b.world.Fail(kubetest.Fault{Command: "drain worker51", Stderr: "error: global timeout reached"})
-	b.scaleIn("51")
-	b.must(mgmtdriver.ScaleStart)
-	if got := b.nodes(); got != "master11 worker52" || !strings.Contains(b.log.String(), "pods have not left nodes that go") {
+	b.ScaleIn("51")
+	b.Must(mgmtdriver.ScaleStart)
+	if got := b.Nodes(); got != "master11 worker52" || !strings.Contains(b.Log.String(), "pods have not left nodes that go") {
 		t.Errorf("nodes %s", got)
 	}
 }
@@ -190,22 +191,22 @@ func TestNodesThatWereToLeaveAndStay(t *testing.T) {
 		next func(*bed) mgmtdriver.Hook // the next operation
 		want string                     // nodes that are cordoned then
 	}{
-		{"and the VNF is scaled out", func(b *bed) mgmtdriver.Hook { b.scaleOut("54"); return mgmtdriver.ScaleEnd }, "worker53"},
-		{"and another one leaves", func(b *bed) mgmtdriver.Hook { b.scaleIn("52"); return mgmtdriver.ScaleStart }, "worker53"},
+		{"and the VNF is scaled out", func(b *bed) mgmtdriver.Hook { b.ScaleOut("54"); return mgmtdriver.ScaleEnd }, "worker53"},
+		{"and another one leaves", func(b *bed) mgmtdriver.Hook { b.ScaleIn("52"); return mgmtdriver.ScaleStart }, "worker53"},
 	} {
 		t.Run(row.name, func(t *testing.T) {
 			t.Parallel()
 			b := newBed(t, setting{masters: 1, workers: 3})
-			b.instantiate()
-			b.must(mgmtdriver.InstantiateEnd)
+			b.Instantiate()
+			b.Must(mgmtdriver.InstantiateEnd)
 			b.world.Cordon("worker53") // by a user
 			b.world.Fail(kubetest.Fault{Command: "delete pods", Stderr: "connection refused"})
-			b.scaleIn("51", "53")
-			if err := b.run(mgmtdriver.ScaleStart); err == nil || b.cordoned() != "worker51 worker53" {
+			b.ScaleIn("51", "53")
+			if err := b.Run(mgmtdriver.ScaleStart); err == nil || b.cordoned() != "worker51 worker53" {
 				t.Fatalf("got %v, cordoned %s", err, b.cordoned())
 			}
 			b.world.Heal()
-			b.must(row.next(b))
+			b.Must(row.next(b))
 			if got := b.cordoned(); got != row.want {
 				t.Errorf("cordoned are %s", got)
 			}
@@ -227,17 +228,17 @@ func (b *bed) cordoned() string {
 func TestScaleOutThatIsRolledBack(t *testing.T) {
 	t.Parallel()
 	b := newBed(t, setting{masters: 1, workers: 1})
-	b.instantiate()
-	b.must(mgmtdriver.InstantiateEnd)
-	b.scaleOut("52", "53")
-	b.world.Fail(kubetest.Fault{Command: "script join", Address: b.address("52"), Stderr: "no"})
+	b.Instantiate()
+	b.Must(mgmtdriver.InstantiateEnd)
+	b.ScaleOut("52", "53")
+	b.world.Fail(kubetest.Fault{Command: "script join", Address: b.Address("52"), Stderr: "no"})
 	b.fails(mgmtdriver.ScaleEnd, "worker52", "no")
-	if got := b.nodes(); got != "master11 worker51 worker53" {
+	if got := b.Nodes(); got != "master11 worker51 worker53" {
 		t.Errorf("nodes %s", got)
 	}
-	b.leave([]string{"52", "53"})
-	b.must(mgmtdriver.ScaleStart)
-	if got := b.nodes(); got != "master11 worker51" {
+	b.Leave("52", "53")
+	b.Must(mgmtdriver.ScaleStart)
+	if got := b.Nodes(); got != "master11 worker51" {
 		t.Errorf("rolled back: nodes %s", got)
 	}
 }
@@ -245,33 +246,33 @@ func TestScaleOutThatIsRolledBack(t *testing.T) {
 func TestNodeThatDoesNotStart(t *testing.T) {
 	t.Parallel()
 	b := newBed(t, setting{masters: 1, workers: 1, config: kube.Config{BootTime: time.Millisecond}})
-	b.instantiate()
-	b.kill("51")
-	b.fails(mgmtdriver.InstantiateEnd, "no login for", b.network+"51")
+	b.Instantiate()
+	b.Kill("51")
+	b.fails(mgmtdriver.InstantiateEnd, "no login for", b.Network+"51")
 }
 
 func TestVimThatIsInUse(t *testing.T) {
 	t.Parallel()
 	b := newBed(t, setting{masters: 1, workers: 1})
-	b.instantiate()
-	b.must(mgmtdriver.InstantiateEnd)
-	b.vims.InUse = true
-	b.heal()
+	b.Instantiate()
+	b.Must(mgmtdriver.InstantiateEnd)
+	b.Vims.InUse = true
+	b.Heal()
 	b.fails(mgmtdriver.HealStart, "in use")
 }
 
 func TestWorkWithoutABound(t *testing.T) {
 	t.Parallel()
 	b := newBed(t, setting{masters: 1, workers: 2, config: kube.Config{Together: -1}})
-	b.instantiate()
-	b.must(mgmtdriver.InstantiateEnd)
+	b.Instantiate()
+	b.Must(mgmtdriver.InstantiateEnd)
 }
 
 func TestWorkIsBounded(t *testing.T) {
 	t.Parallel()
 	b := newBed(t, setting{masters: 3, workers: 5, config: kube.Config{Together: 2}, world: kubetest.Options{PrepareTime: 300 * time.Millisecond}})
-	b.instantiate()
-	b.must(mgmtdriver.InstantiateEnd)
+	b.Instantiate()
+	b.Must(mgmtdriver.InstantiateEnd)
 	if got := b.world.MostBusy(); got != 2 {
 		t.Errorf("%d scripts have run at once", got)
 	}
@@ -280,7 +281,7 @@ func TestWorkIsBounded(t *testing.T) {
 func TestScriptThatDoesNotEnd(t *testing.T) {
 	t.Parallel()
 	b := newBed(t, setting{masters: 1, workers: 1, world: kubetest.Options{PrepareTime: time.Hour}, config: kube.Config{InstallTime: 50 * time.Millisecond}})
-	b.instantiate()
+	b.Instantiate()
 	b.fails(mgmtdriver.InstantiateEnd, "master11", "worker51", "prepare has taken longer than 50ms; the last it said was: install_k8s_cluster: script prepare")
 	if got := b.world.Busy(); got != 0 {
 		t.Errorf("%d scripts still run", got)
@@ -294,20 +295,20 @@ func TestHealWithoutAspects(t *testing.T) {
 		delete(p["master_node"].(map[string]any), "aspect_id")
 		delete(p["worker_node"].(map[string]any), "aspect_id")
 	}})
-	for i := range b.vnfcs {
-		b.vnfcs[i].AspectID = ""
+	for i := range b.Vnfcs {
+		b.Vnfcs[i].AspectID = ""
 	}
-	b.instantiate()
-	b.must(mgmtdriver.InstantiateEnd)
-	b.heal("51")
-	b.must(mgmtdriver.HealStart)
-	b.replaced()
-	b.must(mgmtdriver.HealEnd)
-	if got := b.nodes(); got != "master11 worker51 worker52" {
+	b.Instantiate()
+	b.Must(mgmtdriver.InstantiateEnd)
+	b.Heal("51")
+	b.Must(mgmtdriver.HealStart)
+	b.Replaced()
+	b.Must(mgmtdriver.HealEnd)
+	if got := b.Nodes(); got != "master11 worker51 worker52" {
 		t.Errorf("nodes %s", got)
 	}
 	before := b.state()
-	b.heal("11")
+	b.Heal("11")
 	b.fails(mgmtdriver.HealStart, "The number of Master-Nodes is 1 or less")
 	if diff := cmp.Diff(before, b.state()); diff != "" {
 		t.Errorf("something has changed:\n%s", diff)
@@ -320,44 +321,44 @@ func TestHealOfWhatHasNoAddresses(t *testing.T) {
 	t.Run("the whole", func(t *testing.T) {
 		t.Parallel()
 		b := newBed(t, setting{masters: 3, workers: 1})
-		b.instantiate()
-		b.must(mgmtdriver.InstantiateEnd)
-		b.heal()
-		b.removed = withoutPorts(b.removed)
-		b.must(mgmtdriver.HealStart)
-		if b.vims.Vim != nil {
-			t.Errorf("the former cluster is still registered: %v", b.vims.Shown())
+		b.Instantiate()
+		b.Must(mgmtdriver.InstantiateEnd)
+		b.Heal()
+		b.Removed = clustertest.WithoutPorts(b.Removed)
+		b.Must(mgmtdriver.HealStart)
+		if b.Vims.Vim != nil {
+			t.Errorf("the former cluster is still registered: %v", b.Vims.Shown())
 		}
 	})
 	t.Run("a master", func(t *testing.T) {
 		t.Parallel()
 		b := newBed(t, setting{masters: 3, workers: 1})
-		b.instantiate()
-		b.must(mgmtdriver.InstantiateEnd)
-		b.kill("12")
-		b.heal("12")
-		b.removed = withoutPorts(b.removed)
+		b.Instantiate()
+		b.Must(mgmtdriver.InstantiateEnd)
+		b.Kill("12")
+		b.Heal("12")
+		b.Removed = clustertest.WithoutPorts(b.Removed)
 		b.world.Fail(kubetest.Fault{Command: "delete node master12", Times: 1, Stderr: "connection refused"}) // when etcd does not know it any more
-		b.must(mgmtdriver.HealStart)
-		if view := b.world.View(); strings.Join(view.Members, " ") != "master11 master13" || b.nodes() != "master11 master13 worker51" {
-			t.Errorf("members %s, nodes %s", view.Members, b.nodes())
+		b.Must(mgmtdriver.HealStart)
+		if view := b.world.View(); strings.Join(view.Members, " ") != "master11 master13" || b.Nodes() != "master11 master13 worker51" {
+			t.Errorf("members %s, nodes %s", view.Members, b.Nodes())
 		}
-		b.replaced()
-		b.must(mgmtdriver.HealEnd)
-		if got := b.nodes(); got != "master11 master12 master13 worker51" {
+		b.Replaced()
+		b.Must(mgmtdriver.HealEnd)
+		if got := b.Nodes(); got != "master11 master12 master13 worker51" {
 			t.Errorf("nodes %s", got)
 		}
 	})
 	t.Run("a master, while another one is dead as well", func(t *testing.T) {
 		t.Parallel()
 		b := newBed(t, setting{masters: 5, workers: 1})
-		b.instantiate()
-		b.must(mgmtdriver.InstantiateEnd)
-		b.kill("12")
-		b.kill("13")
-		b.heal("12")
-		b.removed = withoutPorts(b.removed)
-		b.must(mgmtdriver.HealStart)
+		b.Instantiate()
+		b.Must(mgmtdriver.InstantiateEnd)
+		b.Kill("12")
+		b.Kill("13")
+		b.Heal("12")
+		b.Removed = clustertest.WithoutPorts(b.Removed)
+		b.Must(mgmtdriver.HealStart)
 		if members := b.world.View().Members; strings.Join(members, " ") != "master11 master13 master14 master15" {
 			t.Errorf("members %s", members)
 		}
@@ -365,15 +366,15 @@ func TestHealOfWhatHasNoAddresses(t *testing.T) {
 	t.Run("a worker", func(t *testing.T) {
 		t.Parallel()
 		b := newBed(t, setting{masters: 1, workers: 2})
-		b.instantiate()
-		b.must(mgmtdriver.InstantiateEnd)
-		b.kill("51")
-		b.heal("51")
-		b.removed = withoutPorts(b.removed)
-		b.must(mgmtdriver.HealStart)
-		b.replaced()
-		b.must(mgmtdriver.HealEnd)
-		if got := b.nodes(); got != "master11 worker51 worker52" {
+		b.Instantiate()
+		b.Must(mgmtdriver.InstantiateEnd)
+		b.Kill("51")
+		b.Heal("51")
+		b.Removed = clustertest.WithoutPorts(b.Removed)
+		b.Must(mgmtdriver.HealStart)
+		b.Replaced()
+		b.Must(mgmtdriver.HealEnd)
+		if got := b.Nodes(); got != "master11 worker51 worker52" {
 			t.Errorf("nodes %s", got)
 		}
 	})
@@ -385,9 +386,9 @@ func TestPasswordOfAProxyIsNotTold(t *testing.T) {
 	b := newBed(t, setting{masters: 1, workers: 1, change: func(p map[string]any) {
 		p["proxy"] = map[string]any{"http_proxy": address, "https_proxy": address}
 	}})
-	b.instantiate()
+	b.Instantiate()
 	b.world.Fail(kubetest.Fault{Command: "script prepare", Stderr: "cannot connect to " + address})
-	err := b.run(mgmtdriver.InstantiateEnd)
+	err := b.Run(mgmtdriver.InstantiateEnd)
 	if err == nil || !strings.Contains(err.Error(), "cannot connect to http://user:***@proxy:8080") {
 		t.Errorf("got %v", err)
 	}
@@ -396,7 +397,7 @@ func TestPasswordOfAProxyIsNotTold(t *testing.T) {
 func TestVnfWithoutMasters(t *testing.T) {
 	t.Parallel()
 	b := newBed(t, setting{masters: 1, workers: 1, change: func(p map[string]any) { p["master_node"].(map[string]any)["aspect_id"] = "typo" }})
-	b.instantiate()
+	b.Instantiate()
 	b.fails(mgmtdriver.InstantiateEnd, "typo", "no VNFC")
 }
 
@@ -404,14 +405,14 @@ func TestVnfWithoutMasters(t *testing.T) {
 func TestLoadBalancerThatHasStopped(t *testing.T) {
 	t.Parallel()
 	b := newBed(t, setting{masters: 3, workers: 1})
-	b.instantiate()
-	b.must(mgmtdriver.InstantiateEnd)
-	b.world.Fail(kubetest.Fault{Address: b.address("12"), Command: "systemctl reload haproxy", Stderr: "haproxy.service is not active, cannot reload"})
-	b.heal("11")
-	b.must(mgmtdriver.HealStart)
-	b.replaced()
-	b.must(mgmtdriver.HealEnd)
-	if got := b.world.View().Balancers[b.network+"12"]; len(got) != 3 {
+	b.Instantiate()
+	b.Must(mgmtdriver.InstantiateEnd)
+	b.world.Fail(kubetest.Fault{Address: b.Address("12"), Command: "systemctl reload haproxy", Stderr: "haproxy.service is not active, cannot reload"})
+	b.Heal("11")
+	b.Must(mgmtdriver.HealStart)
+	b.Replaced()
+	b.Must(mgmtdriver.HealEnd)
+	if got := b.world.View().Balancers[b.Network+"12"]; len(got) != 3 {
 		t.Errorf("the load balancer knows %q", got)
 	}
 }
@@ -420,15 +421,15 @@ func TestLoadBalancerThatHasStopped(t *testing.T) {
 func TestLoadBalancerKeepsAConfigurationThatIsRight(t *testing.T) {
 	t.Parallel()
 	b := newBed(t, setting{masters: 3, workers: 1})
-	b.instantiate()
-	b.must(mgmtdriver.InstantiateEnd)
+	b.Instantiate()
+	b.Must(mgmtdriver.InstantiateEnd)
 	const path = "/etc/haproxy/haproxy.cfg"
 	before := b.file("12", path) + "broken by a user\n"
-	if err := b.vms["12"].WriteFile(path, []byte(before)); err != nil {
+	if err := b.VMs["12"].WriteFile(path, []byte(before)); err != nil {
 		t.Fatal(err)
 	}
-	b.heal("11")
-	err := b.run(mgmtdriver.HealStart)
+	b.Heal("11")
+	err := b.Run(mgmtdriver.HealStart)
 	if err == nil || !strings.Contains(err.Error(), "master12") || !strings.Contains(err.Error(), "Fatal errors found in configuration.") {
 		t.Errorf("got %v", err)
 	}
@@ -441,13 +442,13 @@ func TestLoadBalancerKeepsAConfigurationThatIsRight(t *testing.T) {
 func TestLoadBalancerOfAMasterThatGoes(t *testing.T) {
 	t.Parallel()
 	b := newBed(t, setting{masters: 3, workers: 1})
-	b.instantiate()
-	b.must(mgmtdriver.InstantiateEnd)
-	b.heal("11")
-	b.must(mgmtdriver.HealStart)
+	b.Instantiate()
+	b.Must(mgmtdriver.InstantiateEnd)
+	b.Heal("11")
+	b.Must(mgmtdriver.HealStart)
 	for _, last := range []string{"11", "12", "13"} {
-		want := []string{"master12 " + b.network + "12:6443", "master13 " + b.network + "13:6443"}
-		if diff := cmp.Diff(want, b.world.View().Balancers[b.network+last]); diff != "" {
+		want := []string{"master12 " + b.Network + "12:6443", "master13 " + b.Network + "13:6443"}
+		if diff := cmp.Diff(want, b.world.View().Balancers[b.Network+last]); diff != "" {
 			t.Errorf("load balancer of %s (-want +got):\n%s", last, diff)
 		}
 	}

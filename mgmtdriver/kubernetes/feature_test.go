@@ -23,7 +23,7 @@ import (
 // commands tells which commands have run on a machine.
 func (b *bed) commands(last, part string) []string {
 	var found []string
-	for _, entry := range b.vms[last].Journal() {
+	for _, entry := range b.VMs[last].Journal() {
 		if strings.Contains(entry.Command, part) {
 			found = append(found, entry.Command)
 		}
@@ -32,7 +32,7 @@ func (b *bed) commands(last, part string) []string {
 }
 
 func (b *bed) file(last, path string) string {
-	content, err := b.vms[last].ReadFile(path)
+	content, err := b.VMs[last].ReadFile(path)
 	if err != nil {
 		return ""
 	}
@@ -45,12 +45,12 @@ func TestOldScripts(t *testing.T) {
 	b := newBed(t, setting{masters: 3, workers: 2, legacy: true, change: func(p map[string]any) {
 		p["helm_installation_script_path"] = "Scripts/install_helm.sh"
 	}})
-	b.instantiate()
-	b.must(mgmtdriver.InstantiateEnd)
-	if got := b.nodes(); got != "master11 master12 master13 worker51 worker52" {
+	b.Instantiate()
+	b.Must(mgmtdriver.InstantiateEnd)
+	if got := b.Nodes(); got != "master11 master12 master13 worker51 worker52" {
 		t.Errorf("nodes %s", got)
 	}
-	n := b.network
+	n := b.Network
 	masters := "-m " + n + "11," + n + "12," + n + "13 -i " + n + vip + " -p 192.168.0.0/16 -a 10.199.187.0/24"
 	for last, want := range map[string]string{"11": masters, "12": masters + " -s HASH -t TOKEN -k KEY", "51": "-w " + n + "51 -i " + n + vip + " -s HASH -t TOKEN"} {
 		got := b.commands(last, "bash /tmp/install_k8s_cluster.sh")
@@ -63,10 +63,10 @@ func TestOldScripts(t *testing.T) {
 			t.Errorf("Helm was installed on %s by %q", last, got)
 		}
 	}
-	b.heal("12")
-	b.must(mgmtdriver.HealStart)
-	b.replaced()
-	b.must(mgmtdriver.HealEnd)
+	b.Heal("12")
+	b.Must(mgmtdriver.HealStart)
+	b.Replaced()
+	b.Must(mgmtdriver.HealEnd)
 	if got := b.commands("12", "bash /tmp/install_helm.sh"); len(got) != 1 {
 		t.Errorf("Helm was installed on a healed master by %q", got)
 	}
@@ -97,16 +97,16 @@ func TestPrivateRegistries(t *testing.T) {
 		t.Parallel()
 		b := newBed(t, setting{masters: 1, workers: 1, change: registries, world: kubetest.Options{Docker: true, Password: "geheim-registry"}})
 		b.add("Files/ca.crt", authority)
-		b.instantiate()
-		b.must(mgmtdriver.InstantiateEnd)
-		b.scaleOut("52")
-		b.must(mgmtdriver.ScaleEnd)
-		b.heal("51")
-		b.must(mgmtdriver.HealStart)
-		b.replaced()
-		b.must(mgmtdriver.HealEnd)
+		b.Instantiate()
+		b.Must(mgmtdriver.InstantiateEnd)
+		b.ScaleOut("52")
+		b.Must(mgmtdriver.ScaleEnd)
+		b.Heal("51")
+		b.Must(mgmtdriver.HealStart)
+		b.Replaced()
+		b.Must(mgmtdriver.HealEnd)
 		for _, last := range []string{"11", "51", "52"} {
-			if got := b.world.View().Logins[b.network+last]; len(got) != 1 || got[0] != "user@safe.example" {
+			if got := b.world.View().Logins[b.Network+last]; len(got) != 1 || got[0] != "user@safe.example" {
 				t.Errorf("%s is logged in at %q", last, got)
 			}
 			if !strings.Contains(b.file(last, "/etc/docker/certs.d/safe.example/ca.crt"), authority) {
@@ -116,7 +116,7 @@ func TestPrivateRegistries(t *testing.T) {
 				t.Errorf("%s has the hosts %s", last, hosts)
 			}
 		}
-		if strings.Contains(b.log.String(), "geheim-registry") {
+		if strings.Contains(b.Log.String(), "geheim-registry") {
 			t.Error("the log tells the password")
 		}
 	})
@@ -124,15 +124,15 @@ func TestPrivateRegistries(t *testing.T) {
 		t.Parallel()
 		b := newBed(t, setting{masters: 1, workers: 1, change: registries, world: kubetest.Options{Docker: true, Password: "another"}})
 		b.add("Files/ca.crt", authority)
-		b.instantiate()
+		b.Instantiate()
 		b.fails(mgmtdriver.InstantiateEnd, "Failed to login Docker private registry", "unauthorized")
 	})
 	t.Run("containerd", func(t *testing.T) {
 		t.Parallel()
 		b := newBed(t, setting{masters: 1, workers: 1, change: registries})
 		b.add("Files/ca.crt", authority)
-		b.instantiate()
-		b.must(mgmtdriver.InstantiateEnd)
+		b.Instantiate()
+		b.Must(mgmtdriver.InstantiateEnd)
 		for _, last := range []string{"11", "51"} {
 			got := map[string]string{
 				"plain": b.file(last, "/etc/containerd/certs.d/192.168.0.10:5000/hosts.toml"),
@@ -160,25 +160,25 @@ func TestPrivateRegistries(t *testing.T) {
 func TestWorkersThatAreKeptApartAreLabelled(t *testing.T) {
 	t.Parallel()
 	b := newBed(t, setting{masters: 3, workers: 2})
-	for i := range b.vnfcs {
-		vnfc := &b.vnfcs[i]
+	for i := range b.Vnfcs {
+		vnfc := &b.Vnfcs[i]
 		vnfc.Host, vnfc.Zone, vnfc.AntiAffinity = "compute-of-"+vnfc.ID, "nova", vnfc.VduID == "workerNode"
 	}
-	b.vnfcs[3].GrantedZone = "az1"
-	b.instantiate()
-	b.must(mgmtdriver.InstantiateEnd)
-	b.scaleOut("53")
-	b.added[0].Host, b.after[5].Host = "none", "none" // of a worker that stands alone
-	b.must(mgmtdriver.ScaleEnd)
-	b.heal("52")
-	b.must(mgmtdriver.HealStart)
-	for i := range b.vnfcs {
-		if b.vnfcs[i].ID == "vnfc-52" {
-			b.vnfcs[i].Host = "compute09"
+	b.Vnfcs[3].GrantedZone = "az1"
+	b.Instantiate()
+	b.Must(mgmtdriver.InstantiateEnd)
+	b.ScaleOut("53")
+	b.Added[0].Host, b.After[5].Host = "none", "none" // of a worker that stands alone
+	b.Must(mgmtdriver.ScaleEnd)
+	b.Heal("52")
+	b.Must(mgmtdriver.HealStart)
+	for i := range b.Vnfcs {
+		if b.Vnfcs[i].ID == "vnfc-52" {
+			b.Vnfcs[i].Host = "compute09"
 		}
 	}
-	b.replaced()
-	b.must(mgmtdriver.HealEnd)
+	b.Replaced()
+	b.Must(mgmtdriver.HealEnd)
 	got := map[string]string{}
 	for name, n := range b.world.View().Nodes {
 		got[name] = n.Labels["CIS-node"] + " " + n.Labels["kubernetes.io/zone"]
@@ -207,16 +207,16 @@ func TestEnvironmentOfScripts(t *testing.T) {
 			t.Parallel()
 			row.proxy["http_proxy"], row.proxy["https_proxy"] = "http://user:geheim-proxy@proxy:8080", "http://proxy:8443"
 			b := newBed(t, setting{masters: 1, workers: 1, change: func(p map[string]any) { p["proxy"] = row.proxy }})
-			b.instantiate()
-			b.must(mgmtdriver.InstantiateEnd)
+			b.Instantiate()
+			b.Must(mgmtdriver.InstantiateEnd)
 			for _, last := range []string{"11", "51"} {
-				env := b.world.Environment(b.address(last))
-				want := strings.ReplaceAll(row.noProxy, "NET.", b.network)
+				env := b.world.Environment(b.Address(last))
+				want := strings.ReplaceAll(row.noProxy, "NET.", b.Network)
 				if env["http_proxy"] != "http://user:geheim-proxy@proxy:8080" || !strings.Contains(env["no_proxy"], want) {
 					t.Errorf("%s: %q\nwant %s", last, env, want)
 				}
 			}
-			if strings.Contains(b.log.String(), "geheim-proxy") {
+			if strings.Contains(b.Log.String(), "geheim-proxy") {
 				t.Error("the log tells the password of the proxy")
 			}
 		})
@@ -228,13 +228,13 @@ func TestFloatingAddresses(t *testing.T) {
 	t.Parallel()
 	b := newBed(t, setting{masters: 3, workers: 1, change: func(p map[string]any) { p["master_node"].(map[string]any)["cluster_fip_name"] = "vip_FIP" }})
 	outside := netip.MustParseAddr("192.0.2.7")
-	b.ports = append(b.ports, mgmtdriver.Port{Name: "vip_FIP", Floating: true, Addresses: []netip.Addr{outside}})
-	b.instantiate()
-	b.must(mgmtdriver.InstantiateEnd)
-	if got := b.vims.Vim.URL; got != "https://192.0.2.7:16443" {
+	b.Ports = append(b.Ports, mgmtdriver.Port{Name: "vip_FIP", Floating: true, Addresses: []netip.Addr{outside}})
+	b.Instantiate()
+	b.Must(mgmtdriver.InstantiateEnd)
+	if got := b.Vims.Vim.URL; got != "https://192.0.2.7:16443" {
 		t.Errorf("VIM at %s", got)
 	}
-	if env := b.world.Environment(b.address("12")); env["K8S_CERT_SANS"] != "192.0.2.7" {
+	if env := b.world.Environment(b.Address("12")); env["K8S_CERT_SANS"] != "192.0.2.7" {
 		t.Errorf("the certificate is for %q", env)
 	}
 }
@@ -242,15 +242,15 @@ func TestFloatingAddresses(t *testing.T) {
 func TestLoginsOfALaterOperation(t *testing.T) {
 	t.Parallel()
 	b := newBed(t, setting{masters: 1, workers: 1})
-	b.instantiate()
-	b.must(mgmtdriver.InstantiateEnd)
-	parameter := b.params[kubernetes.Parameter].(map[string]any)
+	b.Instantiate()
+	b.Must(mgmtdriver.InstantiateEnd)
+	parameter := b.Params[kubernetes.Parameter].(map[string]any)
 	parameter["master_node"].(map[string]any)["password"] = "former"
-	b.scaleOut("52")
-	b.params = map[string]any{kubernetes.Parameter: parameter}
-	b.additional = map[string]any{"master_node_username": "ubuntu", "master_node_password": secret}
-	b.must(mgmtdriver.ScaleEnd)
-	if got := b.nodes(); got != "master11 worker51 worker52" {
+	b.ScaleOut("52")
+	b.Params = map[string]any{kubernetes.Parameter: parameter}
+	b.Additional = map[string]any{"master_node_username": "ubuntu", "master_node_password": secret}
+	b.Must(mgmtdriver.ScaleEnd)
+	if got := b.Nodes(); got != "master11 worker51 worker52" {
 		t.Errorf("nodes %s", got)
 	}
 }
@@ -282,18 +282,18 @@ func TestKeysAndAJumpHost(t *testing.T) {
 		}
 	}})
 	b.machine.AuthorizedKeys = keys
-	b.instantiate()
-	b.must(mgmtdriver.InstantiateEnd)
-	if got := b.nodes(); got != "master11 worker51 worker52" {
+	b.Instantiate()
+	b.Must(mgmtdriver.InstantiateEnd)
+	if got := b.Nodes(); got != "master11 worker51 worker52" {
 		t.Errorf("nodes %s", got)
 	}
 	if err := jump.Close(); err != nil {
 		t.Fatal(err)
 	}
-	b.scaleOut("53")
+	b.ScaleOut("53")
 	b.waits(mgmtdriver.ScaleEnd, "jump host ("+jump.AddrPort().Addr().String())
 	for line := range strings.Lines(pemKey) {
-		if strings.Contains(b.log.String(), strings.TrimSpace(line)) {
+		if strings.Contains(b.Log.String(), strings.TrimSpace(line)) {
 			t.Errorf("the log tells %q of the key", line)
 		}
 	}
@@ -301,27 +301,27 @@ func TestKeysAndAJumpHost(t *testing.T) {
 
 // waits calls the first step of a hook until it says that it waits for something.
 func (b *bed) waits(hook mgmtdriver.Hook, says string) {
-	b.t.Helper()
+	b.T.Helper()
 	var result mgmtdriver.Result
 	var err error
 	for range 1000 {
-		result, err = b.driver.Steps(hook)[0].Do(b.t.Context(), b.call(hook))
+		result, err = b.Driver.Steps(hook)[0].Do(b.T.Context(), b.Call(hook))
 		if err == nil && result.Again && strings.Contains(result.Detail, says) {
 			return
 		}
 		time.Sleep(10 * time.Millisecond)
 	}
-	b.t.Errorf("it does not wait for %s: %+v, %v", says, result, err)
+	b.T.Errorf("it does not wait for %s: %+v, %v", says, result, err)
 }
 
 // Manifests that are older than Kubernetes 1.24 relied on it to make a token for every account.
 func TestManifestWithoutToken(t *testing.T) {
 	t.Parallel()
 	b := newBed(t, setting{masters: 1, workers: 1, legacy: true})
-	b.files.(fstest.MapFS)["Scripts/create_admin_token.yaml"] = &fstest.MapFile{Data: []byte(
+	b.Files.(fstest.MapFS)["Scripts/create_admin_token.yaml"] = &fstest.MapFile{Data: []byte(
 		"apiVersion: v1\nkind: ServiceAccount\nmetadata:\n  name: admin\n  namespace: kube-system\n  labels: {of: package}\n")}
-	b.instantiate()
-	b.must(mgmtdriver.InstantiateEnd)
+	b.Instantiate()
+	b.Must(mgmtdriver.InstantiateEnd)
 	if manifest := b.file("11", "/tmp/create_admin_token.yaml"); strings.Count(manifest, "kind: ServiceAccount\n") != 1 || !strings.Contains(manifest, "of: package") {
 		t.Errorf("the manifest is\n%s", manifest)
 	}

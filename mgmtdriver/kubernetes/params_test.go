@@ -171,36 +171,36 @@ func TestLaterRequestsAreChecked(t *testing.T) {
 		attribute  string
 		says       string
 	}{
-		{"workers scaled out", 3, mgmtdriver.ScaleEnd, func(b *bed) { b.scaleOut() }, nil, "", ""},
+		{"workers scaled out", 3, mgmtdriver.ScaleEnd, func(b *bed) { b.ScaleOut() }, nil, "", ""},
 		{"masters scaled", 3, mgmtdriver.ScaleEnd, func(b *bed) {
-			b.begin("SCALE", `{"type": "SCALE_OUT", "aspectId": "master_instance", "numberOfSteps": "1"}`)
+			b.Begin("SCALE", `{"type": "SCALE_OUT", "aspectId": "master_instance", "numberOfSteps": "1"}`)
 		}, nil, "!/aspectId", "only the workers"},
-		{"another login", 3, mgmtdriver.ScaleEnd, func(b *bed) { b.scaleOut() },
+		{"another login", 3, mgmtdriver.ScaleEnd, func(b *bed) { b.ScaleOut() },
 			map[string]any{"worker_node_username": "debian", "worker_node_password": "x"}, "", ""},
-		{"half of a login", 3, mgmtdriver.ScaleStart, func(b *bed) { b.scaleIn() },
+		{"half of a login", 3, mgmtdriver.ScaleStart, func(b *bed) { b.ScaleIn() },
 			map[string]any{"master_node_username": "debian"}, "!/additionalParams/master_node_password", "does not exist"},
 		{"an instantiation level", 3, mgmtdriver.ScaleToLevelEnd, func(b *bed) {
-			b.begin("SCALE_TO_LEVEL", `{"instantiationLevelId": "instantiation_level_2"}`)
+			b.Begin("SCALE_TO_LEVEL", `{"instantiationLevelId": "instantiation_level_2"}`)
 		}, nil, "!/instantiationLevelId", "aspect of its workers"},
 		{"levels of masters", 3, mgmtdriver.ScaleToLevelEnd, func(b *bed) {
-			b.begin("SCALE_TO_LEVEL", `{"scaleInfo": [{"aspectId": "worker_instance", "scaleLevel": 2}, {"aspectId": "master_instance", "scaleLevel": 1}]}`)
+			b.Begin("SCALE_TO_LEVEL", `{"scaleInfo": [{"aspectId": "worker_instance", "scaleLevel": 2}, {"aspectId": "master_instance", "scaleLevel": 1}]}`)
 		}, nil, "!/scaleInfo/1/aspectId", "only the workers"},
 		{"a level of workers", 3, mgmtdriver.ScaleToLevelEnd, func(b *bed) {
-			b.begin("SCALE_TO_LEVEL", `{"scaleInfo": [{"aspectId": "worker_instance", "scaleLevel": 2}]}`)
+			b.Begin("SCALE_TO_LEVEL", `{"scaleInfo": [{"aspectId": "worker_instance", "scaleLevel": 2}]}`)
 		}, nil, "", ""},
-		{"another flavour", 3, mgmtdriver.ChangeFlavourStart, func(b *bed) { b.begin("CHANGE_FLAVOUR", `{}`) }, nil, "!/newFlavourId", "cannot be changed"},
-		{"the only master healed", 1, mgmtdriver.HealStart, func(b *bed) { b.heal("11") }, nil, "!/vnfcInstanceId", "The number of Master-Nodes is 1 or less"},
-		{"all masters healed", 3, mgmtdriver.HealStart, func(b *bed) { b.heal("11", "12", "13") }, nil, "!/vnfcInstanceId", "one master at least"},
-		{"two masters healed", 3, mgmtdriver.HealStart, func(b *bed) { b.heal("11", "12", "51") }, nil, "", ""},
-		{"the whole healed", 1, mgmtdriver.HealStart, func(b *bed) { b.heal() }, nil, "", ""},
+		{"another flavour", 3, mgmtdriver.ChangeFlavourStart, func(b *bed) { b.Begin("CHANGE_FLAVOUR", `{}`) }, nil, "!/newFlavourId", "cannot be changed"},
+		{"the only master healed", 1, mgmtdriver.HealStart, func(b *bed) { b.Heal("11") }, nil, "!/vnfcInstanceId", "The number of Master-Nodes is 1 or less"},
+		{"all masters healed", 3, mgmtdriver.HealStart, func(b *bed) { b.Heal("11", "12", "13") }, nil, "!/vnfcInstanceId", "one master at least"},
+		{"two masters healed", 3, mgmtdriver.HealStart, func(b *bed) { b.Heal("11", "12", "51") }, nil, "", ""},
+		{"the whole healed", 1, mgmtdriver.HealStart, func(b *bed) { b.Heal() }, nil, "", ""},
 	} {
 		t.Run(row.name, func(t *testing.T) {
 			t.Parallel()
 			b := newBed(t, setting{masters: row.masters, workers: 1})
 			row.begin(b)
-			call := b.call(row.hook)
+			call := b.Call(row.hook)
 			call.Operation.AdditionalParams = row.additional
-			expectInvalid(t, b.driver.Check(t.Context(), call), row.attribute, row.says)
+			expectInvalid(t, b.Driver.Check(t.Context(), call), row.attribute, row.says)
 		})
 	}
 }

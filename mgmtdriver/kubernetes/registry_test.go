@@ -37,20 +37,20 @@ func certificate(t *testing.T) string {
 
 // add adds a file to the package.
 func (b *bed) add(name, content string) {
-	b.t.Helper()
+	b.T.Helper()
 	all := fstest.MapFS{name: {Data: []byte(content)}}
-	names, err := drivertest.Files{FS: b.files}.Names(b.t.Context())
+	names, err := drivertest.Files{FS: b.Files}.Names(b.T.Context())
 	for _, there := range names {
 		if err == nil {
 			var data []byte
-			data, err = fs.ReadFile(b.files, there)
+			data, err = fs.ReadFile(b.Files, there)
 			all[there] = &fstest.MapFile{Data: data}
 		}
 	}
 	if err != nil {
-		b.t.Fatal(err)
+		b.T.Fatal(err)
 	}
-	b.files = all
+	b.Files = all
 }
 
 // registries are those of a request.
@@ -92,8 +92,8 @@ func TestRegistriesAreTried(t *testing.T) {
 		p["proxy"] = map[string]any{"http_proxy": "http://proxy:3128", "https_proxy": "http://u:geheim-proxy@proxy:3129", "k8s_node_cidr": "10.0.0.0/8", "no_proxy": "near.example"}
 	}})
 	b.add("Files/ca.crt", authority)
-	b.instantiate()
-	b.must(mgmtdriver.InstantiateEnd)
+	b.Instantiate()
+	b.Must(mgmtdriver.InstantiateEnd)
 	want := []kubetest.Asked{
 		{URL: "http://10.0.0.9:5000/v2/"},
 		{URL: "https://safe.example/v2/", User: `me:geheim"\nof`, Proxy: "http://u:geheim-proxy@proxy:3129", Authority: authority},
@@ -118,15 +118,15 @@ func TestRegistriesAreTried(t *testing.T) {
 		}
 	}
 	expect("instantiated", 2)
-	b.scaleOut("52")
-	b.must(mgmtdriver.ScaleEnd)
+	b.ScaleOut("52")
+	b.Must(mgmtdriver.ScaleEnd)
 	expect("scaled out", 1)
-	b.heal("51")
-	b.must(mgmtdriver.HealStart)
-	b.replaced()
-	b.must(mgmtdriver.HealEnd)
+	b.Heal("51")
+	b.Must(mgmtdriver.HealStart)
+	b.Replaced()
+	b.Must(mgmtdriver.HealEnd)
 	expect("healed", 1)
-	if log := b.log.String(); strings.Contains(log, "geheim-proxy") || strings.Contains(log, "nof") {
+	if log := b.Log.String(); strings.Contains(log, "geheim-proxy") || strings.Contains(log, "nof") {
 		t.Errorf("the log tells secrets:\n%s", log)
 	}
 }
@@ -163,9 +163,9 @@ func TestRegistriesThatCannotBeUsed(t *testing.T) {
 			t.Parallel()
 			questions := &asked{answers: row.answers}
 			b := newBed(t, setting{masters: 1, workers: 1, world: kubetest.Options{Registry: questions.answer}, change: registries(safe)})
-			b.instantiate()
+			b.Instantiate()
 			if row.says == nil {
-				b.must(mgmtdriver.InstantiateEnd)
+				b.Must(mgmtdriver.InstantiateEnd)
 				return
 			}
 			b.fails(mgmtdriver.InstantiateEnd, row.says...)
@@ -184,8 +184,8 @@ func TestCertificatesAreChecked(t *testing.T) {
 			b := newBed(t, setting{masters: 1, workers: 1,
 				change: registries(map[string]any{"connection_type": "1", "server": "safe.example", "certificate_path": "Files/ca.crt"})})
 			b.add("Files/ca.crt", content)
-			b.begin("INSTANTIATE", "{}")
-			expectInvalid(t, b.driver.Check(t.Context(), b.asked(mgmtdriver.InstantiateEnd)), "/private_registry_connection_info/1/certificate_path",
+			b.Begin("INSTANTIATE", "{}")
+			expectInvalid(t, b.Driver.Check(t.Context(), b.Asked(mgmtdriver.InstantiateEnd)), "/private_registry_connection_info/1/certificate_path",
 				"The certificate_path(path:Files/ca.crt) in the additionalParams is invalid")
 		})
 	}

@@ -29,8 +29,8 @@ var sampleVdus = []mgmtdriver.Vdu{
 
 // expectStorage checks the storage of a cluster: the storage server has what the sample asks for, and nobody else has it; all nodes can mount it.
 func (b *bed) expectStorage(nodes ...string) {
-	b.t.Helper()
-	view, server := b.world.View(), b.network+"91"
+	b.T.Helper()
+	view, server := b.world.View(), b.Network+"91"
 	delete(view.Volumes, "other") // the user's
 	want := kubetest.View{Mounts: map[string][]string{server: {"/volume"}}, Exports: map[string][]string{server: {}},
 		Packages: map[string][]string{server: {"nfs-kernel-server"}}, Volumes: map[string]kubetest.Volume{}}
@@ -40,55 +40,55 @@ func (b *bed) expectStorage(nodes ...string) {
 		want.Volumes[fmt.Sprintf("nfs-pv%d", i+1)] = kubetest.Volume{Phase: "Available", Server: server, Path: path}
 	}
 	for _, node := range nodes {
-		want.Packages[b.network+node] = []string{"nfs-common"}
+		want.Packages[b.Network+node] = []string{"nfs-common"}
 	}
 	got := kubetest.View{Mounts: view.Mounts, Exports: view.Exports, Packages: view.Packages, Volumes: view.Volumes}
 	if diff := cmp.Diff(want, got); diff != "" {
-		b.t.Errorf("storage (-want +got):\n%s", diff)
+		b.T.Errorf("storage (-want +got):\n%s", diff)
 	}
 	fstab := b.file("91", "/etc/fstab")
 	if !strings.HasPrefix(fstab, "LABEL=cloudimg-rootfs / ext4 defaults 0 1\nUUID=") || !strings.HasSuffix(fstab, " /volume ext4 defaults,nofail 0 2\n") ||
 		strings.Count(fstab, "\n") != 2 {
-		b.t.Errorf("/etc/fstab is\n%s", fstab)
+		b.T.Errorf("/etc/fstab is\n%s", fstab)
 	}
-	if strings.Contains(b.nodes(), "91") {
-		b.t.Errorf("nodes %s", b.nodes())
+	if strings.Contains(b.Nodes(), "91") {
+		b.T.Errorf("nodes %s", b.Nodes())
 	}
 }
 
 func TestStorageServer(t *testing.T) {
 	t.Parallel()
 	b := newBed(t, setting{masters: 1, workers: 2, storage: true})
-	b.instantiate()
-	b.must(mgmtdriver.InstantiateEnd)
+	b.Instantiate()
+	b.Must(mgmtdriver.InstantiateEnd)
 	b.expectStorage("11", "51", "52")
 	if got := b.commands("11", "apply -f -"); len(got) != 1 {
 		t.Errorf("PersistentVolumes were made with %q", got)
 	}
 
-	b.scaleOut("53")
-	b.must(mgmtdriver.ScaleEnd)
+	b.ScaleOut("53")
+	b.Must(mgmtdriver.ScaleEnd)
 	b.expectStorage("11", "51", "52", "53")
-	b.scaleIn("51")
-	b.must(mgmtdriver.ScaleStart)
-	b.gone()
-	b.heal("52")
-	b.must(mgmtdriver.HealStart)
-	b.replaced()
-	b.must(mgmtdriver.HealEnd)
+	b.ScaleIn("51")
+	b.Must(mgmtdriver.ScaleStart)
+	b.Gone()
+	b.Heal("52")
+	b.Must(mgmtdriver.HealStart)
+	b.Replaced()
+	b.Must(mgmtdriver.HealEnd)
 	b.expectStorage("11", "52", "53")
 	if got := b.commands("91", "mkfs.ext4"); len(got) != 1 {
 		t.Errorf("file systems were made with %q", got)
 	}
 
-	b.heal()
-	b.must(mgmtdriver.HealStart)
-	b.replaced()
-	b.must(mgmtdriver.HealEnd)
+	b.Heal()
+	b.Must(mgmtdriver.HealStart)
+	b.Replaced()
+	b.Must(mgmtdriver.HealEnd)
 	b.expectStorage("11", "52", "53")
-	b.begin("TERMINATE", `{}`)
-	b.before, b.removed, b.after = b.vnfcs, b.vnfcs, nil
-	b.must(mgmtdriver.TerminateEnd)
+	b.Begin("TERMINATE", `{}`)
+	b.Before, b.Removed, b.After = b.Vnfcs, b.Vnfcs, nil
+	b.Must(mgmtdriver.TerminateEnd)
 }
 
 func TestHealOfTheStorageServer(t *testing.T) {
@@ -99,14 +99,14 @@ func TestHealOfTheStorageServer(t *testing.T) {
 		heal    []string
 	}{
 		{"alone", func(*bed) {}, []string{"91"}},
-		{"dead", func(b *bed) { b.kill("91") }, []string{"91"}},
+		{"dead", func(b *bed) { b.Kill("91") }, []string{"91"}},
 		{"dead, and its address is not known", func(b *bed) {
-			b.kill("91")
-			b.vnfcs[len(b.vnfcs)-1].Ports = nil
+			b.Kill("91")
+			b.Vnfcs[len(b.Vnfcs)-1].Ports = nil
 		}, []string{"91"}},
 		{"with a node", func(*bed) {}, []string{"51", "91"}},
 		{"claims have been given back", func(b *bed) {
-			b.world.Change("nfs-pv2", kubetest.Volume{Phase: "Released", Claim: "default/data", Server: b.network + "91", Path: "/volume/nfs/pv2"}, false)
+			b.world.Change("nfs-pv2", kubetest.Volume{Phase: "Released", Claim: "default/data", Server: b.Network + "91", Path: "/volume/nfs/pv2"}, false)
 		}, []string{"91"}},
 		{"a volume of somebody else is in use", func(b *bed) {
 			b.world.Change("other", kubetest.Volume{Phase: "Bound", Claim: "default/x", Server: "192.0.2.1", Path: "/x"}, false)
@@ -115,23 +115,23 @@ func TestHealOfTheStorageServer(t *testing.T) {
 		t.Run(row.name, func(t *testing.T) {
 			t.Parallel()
 			b := newBed(t, setting{masters: 1, workers: 2, storage: true})
-			b.instantiate()
-			b.must(mgmtdriver.InstantiateEnd)
-			ports := b.vnfcs[3].Ports
+			b.Instantiate()
+			b.Must(mgmtdriver.InstantiateEnd)
+			ports := b.Vnfcs[3].Ports
 			row.prepare(b)
-			b.heal(row.heal...)
-			b.must(mgmtdriver.HealStart)
+			b.Heal(row.heal...)
+			b.Must(mgmtdriver.HealStart)
 			for name := range b.world.View().Volumes {
 				if strings.HasPrefix(name, "nfs-pv") {
 					t.Errorf("%s is left", name)
 				}
 			}
-			b.vnfcs[3].Ports = ports
-			b.replaced()
-			b.must(mgmtdriver.HealEnd)
+			b.Vnfcs[3].Ports = ports
+			b.Replaced()
+			b.Must(mgmtdriver.HealEnd)
 			b.expectStorage("11", "51", "52")
-			if b.vims.Made != 1 {
-				t.Errorf("VIM %v", b.vims.Shown())
+			if b.Vims.Made != 1 {
+				t.Errorf("VIM %v", b.Vims.Shown())
 			}
 		})
 	}
@@ -142,12 +142,12 @@ func TestVolumeThatIsKept(t *testing.T) {
 	t.Parallel()
 	b := newBed(t, setting{masters: 1, workers: 1, storage: true})
 	b.keepVolumes = true
-	b.instantiate()
-	b.must(mgmtdriver.InstantiateEnd)
-	b.heal("91")
-	b.must(mgmtdriver.HealStart)
-	b.replaced()
-	b.must(mgmtdriver.HealEnd)
+	b.Instantiate()
+	b.Must(mgmtdriver.InstantiateEnd)
+	b.Heal("91")
+	b.Must(mgmtdriver.HealStart)
+	b.Replaced()
+	b.Must(mgmtdriver.HealEnd)
 	b.expectStorage("11", "51")
 	if got := b.commands("91", "mkfs.ext4"); len(got) != 0 {
 		t.Errorf("the volume was formatted with %q", got)
@@ -160,11 +160,11 @@ func TestHealWhileVolumesAreInUse(t *testing.T) {
 		t.Run(row.name, func(t *testing.T) {
 			t.Parallel()
 			b := newBed(t, setting{masters: 1, workers: 2, storage: true})
-			b.instantiate()
-			b.must(mgmtdriver.InstantiateEnd)
-			b.world.Change(row.volume, kubetest.Volume{Phase: "Bound", Claim: "shop/data", Server: b.network + "91", Path: "/volume/nfs/pv2"}, true)
+			b.Instantiate()
+			b.Must(mgmtdriver.InstantiateEnd)
+			b.world.Change(row.volume, kubetest.Volume{Phase: "Bound", Claim: "shop/data", Server: b.Network + "91", Path: "/volume/nfs/pv2"}, true)
 			before := b.state()
-			b.heal("51", "91")
+			b.Heal("51", "91")
 			b.fails(mgmtdriver.HealStart, "heal_start failed("+row.volume+" Persistent volume is in use)", "claim shop/data")
 			if diff := cmp.Diff(before, b.state()); diff != "" {
 				t.Errorf("something has changed:\n%s", diff)
@@ -196,7 +196,7 @@ func TestStorageThatFails(t *testing.T) {
 		{"a disk with content that nobody knows", setting{}, func(b *bed) { b.world.Plug(volume, kubetest.Disk{Content: "unknown"}) },
 			[]string{"/dev/vdb", "content that blkid does not know"}, nil},
 		{"a disk that may be another volume", setting{config: kube.Config{BootTime: 2 * time.Second}}, func(b *bed) {
-			b.vnfcs[2].Volumes[0].Device = "/dev/vdc"
+			b.Vnfcs[2].Volumes[0].Device = "/dev/vdc"
 			b.world.Plug(volume, kubetest.Disk{Absent: true, Device: "/dev/vdc", Content: "ext4"})
 		}, []string{"/dev/vdc, where volume storage_server_volume (" + volume + ") should be, has no serial number and is not empty"},
 			func(b *bed) { b.world.Plug(volume, kubetest.Disk{Absent: true, Device: "/dev/vdc"}) }},
@@ -204,7 +204,7 @@ func TestStorageThatFails(t *testing.T) {
 			b.world.Plug(volume, kubetest.Disk{Absent: true})
 		}, []string{"Failed to get device information for Cinder volume. volume_resource_id: storage_server_volume", "/dev/disk/by-id/virtio-" + volume[:20]},
 			func(b *bed) { b.world.Plug(volume, kubetest.Disk{}) }},
-		{"a server without the volume", setting{}, func(b *bed) { b.vnfcs[2].Volumes = nil },
+		{"a server without the volume", setting{}, func(b *bed) { b.Vnfcs[2].Volumes = nil },
 			[]string{"volume_resource_id: storage_server_volume", "no volume of that name"}, nil},
 		{"no file system can be made", setting{}, func(b *bed) {
 			b.world.Fail(kubetest.Fault{Command: "mkfs.ext4", Times: 1, Stderr: "mkfs.ext4: Device size reported to be zero."})
@@ -213,14 +213,14 @@ func TestStorageThatFails(t *testing.T) {
 			b.world.Fail(kubetest.Fault{Command: "install-package nfs-kernel-server", Times: 1, Stderr: "E: Unable to locate package"})
 		}, []string{"storage_server (", "E: Unable to locate package"}, func(*bed) {}},
 		{"apt fails on a node", setting{}, func(b *bed) {
-			b.world.Fail(kubetest.Fault{Command: "install-package nfs-common", Address: b.address("51"), Times: 1, Stderr: "E: Unable to locate package"})
+			b.world.Fail(kubetest.Fault{Command: "install-package nfs-common", Address: b.Address("51"), Times: 1, Stderr: "E: Unable to locate package"})
 		}, []string{"worker51 (", "E: Unable to locate package"}, func(*bed) {}},
 		{"an export is refused", setting{}, func(b *bed) {
 			b.world.Fail(kubetest.Fault{Command: "exportfs -ra", Times: 1, Stderr: "exportfs: /volume/nfs/pv1 does not support NFS export"})
 		}, []string{"Failed to setup NFS export", "storage_server (", "/volume/nfs/pv1 does not support NFS export"}, func(*bed) {}},
 		{"a PersistentVolume that does not become available", setting{config: quick, world: kubetest.Options{VolumePhase: "Pending"}}, func(*bed) {},
 			[]string{"Failed to register Persistent volume", `nfs-pv1 is "Pending"`}, nil},
-		{"two storage servers", setting{}, func(b *bed) { b.vnfcs = append(b.vnfcs, b.vnfc("storage_server", "92")) },
+		{"two storage servers", setting{}, func(b *bed) { b.addStorage("92") },
 			[]string{"2 VNFCs have the connection point storage_server_CP"}, nil},
 	} {
 		t.Run(row.name, func(t *testing.T) {
@@ -228,14 +228,14 @@ func TestStorageThatFails(t *testing.T) {
 			row.of.masters, row.of.workers, row.of.storage = 1, 1, true
 			b := newBed(t, row.of)
 			row.spoil(b)
-			b.instantiate()
+			b.Instantiate()
 			b.fails(mgmtdriver.InstantiateEnd, row.says...)
-			if b.vims.Vim != nil || len(b.world.View().Volumes) > 0 {
-				t.Errorf("VIM %v, PersistentVolumes %v", b.vims.Shown(), b.world.View().Volumes)
+			if b.Vims.Vim != nil || len(b.world.View().Volumes) > 0 {
+				t.Errorf("VIM %v, PersistentVolumes %v", b.Vims.Shown(), b.world.View().Volumes)
 			}
 			if row.mend != nil {
 				row.mend(b)
-				b.must(mgmtdriver.InstantiateEnd)
+				b.Must(mgmtdriver.InstantiateEnd)
 				b.expectStorage("11", "51")
 			}
 		})
@@ -245,10 +245,10 @@ func TestStorageThatFails(t *testing.T) {
 func TestPersistentVolumeThatDoesNotGo(t *testing.T) {
 	t.Parallel()
 	b := newBed(t, setting{masters: 1, workers: 1, storage: true, config: kube.Config{VolumeTime: 20 * time.Millisecond}})
-	b.instantiate()
-	b.must(mgmtdriver.InstantiateEnd)
+	b.Instantiate()
+	b.Must(mgmtdriver.InstantiateEnd)
 	b.world.Change("nfs-pv3", kubetest.Volume{Phase: "Available"}, true)
-	b.heal("91")
+	b.Heal("91")
 	b.fails(mgmtdriver.HealStart, "heal_start failed(Persistent volume deletion timeout)", "nfs-pv3")
 }
 
@@ -256,11 +256,11 @@ func TestPersistentVolumeThatDoesNotGo(t *testing.T) {
 func TestVolumeWithoutASerialNumber(t *testing.T) {
 	t.Parallel()
 	b := newBed(t, setting{masters: 1, workers: 1, storage: true, config: kube.Config{BootTime: 2 * time.Second}})
-	volume := &b.vnfcs[2].Volumes[0]
+	volume := &b.Vnfcs[2].Volumes[0]
 	volume.Device = "/dev/vdc"
 	b.world.Plug(volume.ID, kubetest.Disk{Absent: true, Device: "/dev/vdc"})
-	b.instantiate()
-	b.must(mgmtdriver.InstantiateEnd)
+	b.Instantiate()
+	b.Must(mgmtdriver.InstantiateEnd)
 	b.expectStorage("11", "51")
 }
 
@@ -270,9 +270,9 @@ func TestLoginThroughAFloatingAddress(t *testing.T) {
 		server := p["storage_server"].(map[string]any)
 		server["ssh_cp_name"], server["nic_cp_name"] = "storage_FIP", "storage_server_CP"
 	}})
-	b.ports = []mgmtdriver.Port{{Name: "storage_FIP", Floating: true, Addresses: b.vnfcs[2].Ports[0].Addresses}}
-	b.instantiate()
-	b.must(mgmtdriver.InstantiateEnd)
+	b.Ports = []mgmtdriver.Port{{Name: "storage_FIP", Floating: true, Addresses: b.Vnfcs[2].Ports[0].Addresses}}
+	b.Instantiate()
+	b.Must(mgmtdriver.InstantiateEnd)
 	b.expectStorage("11", "51")
 }
 
@@ -282,10 +282,10 @@ func TestProxyOfApt(t *testing.T) {
 	b := newBed(t, setting{masters: 1, workers: 1, storage: true, change: func(p map[string]any) {
 		p["proxy"] = map[string]any{"http_proxy": address, "https_proxy": address}
 	}})
-	b.instantiate()
+	b.Instantiate()
 	b.world.Fail(kubetest.Fault{Command: "install-package", Late: true, Stderr: "cannot connect to " + address})
 	b.fails(mgmtdriver.InstantiateEnd, "cannot connect to http://user:***@proxy:8080")
-	if env := b.world.Apt(b.address("91")); env["http_proxy"] != address || env["https_proxy"] != address {
+	if env := b.world.Apt(b.Address("91")); env["http_proxy"] != address || env["https_proxy"] != address {
 		t.Errorf("apt has the environment %q", env)
 	}
 }
@@ -296,23 +296,23 @@ func TestConformanceWithStorage(t *testing.T) {
 	drivertest.Run(t, drivertest.Suite{Hooks: hooks, New: func(t *testing.T) drivertest.World {
 		t.Helper()
 		b := newBed(t, setting{masters: 1, workers: 1, storage: true})
-		b.instantiate()
+		b.Instantiate()
 		current := mgmtdriver.InstantiateEnd
-		return drivertest.World{Driver: b.driver, State: b.state, Call: func(hook mgmtdriver.Hook) *mgmtdriver.Call {
+		return drivertest.World{Driver: b.Driver, State: b.state, Call: func(hook mgmtdriver.Hook) *mgmtdriver.Call {
 			if hook != current {
 				current = hook
 				switch hook {
 				case mgmtdriver.InstantiateEnd:
-					b.instantiate()
+					b.Instantiate()
 				case mgmtdriver.ScaleEnd:
-					b.scaleOut("58")
+					b.ScaleOut("58")
 				case mgmtdriver.HealStart:
-					b.heal("51", "91")
+					b.Heal("51", "91")
 				default:
-					b.replaced()
+					b.Replaced()
 				}
 			}
-			return b.call(hook)
+			return b.Call(hook)
 		}}
 	}})
 }

@@ -18,22 +18,22 @@ import (
 )
 
 func (b *bed) expect(what, nodes, routes string, runs ...string) {
-	b.t.Helper()
-	if got := b.nodes(); got != nodes {
-		b.t.Errorf("%s: nodes %s, want %s", what, got, nodes)
+	b.T.Helper()
+	if got := b.Nodes(); got != nodes {
+		b.T.Errorf("%s: nodes %s, want %s", what, got, nodes)
 	}
 	if got := strings.Join(b.world.Routes(), " "); got != routes {
-		b.t.Errorf("%s: routes %s, want %s", what, got, routes)
+		b.T.Errorf("%s: routes %s, want %s", what, got, routes)
 	}
 	all := b.world.Runs()
 	if diff := cmp.Diff(runs, all[len(all)-min(len(runs), len(all)):], cmpopts.EquateEmpty()); diff != "" {
-		b.t.Errorf("%s: playbooks (-want +got):\n%s", what, diff)
+		b.T.Errorf("%s: playbooks (-want +got):\n%s", what, diff)
 	}
 	if left := b.world.Sealed(directory); len(left) > 0 {
-		b.t.Errorf("%s: secrets are left: %q", what, left)
+		b.T.Errorf("%s: secrets are left: %q", what, left)
 	}
 	if left := b.world.Kept(); len(left) > 0 {
-		b.t.Errorf("%s: jobs are left: %q", what, left)
+		b.T.Errorf("%s: jobs are left: %q", what, left)
 	}
 }
 
@@ -42,37 +42,37 @@ const removal = ` skip_confirmation=yes delete_nodes_confirmation=yes {"allow_un
 func TestCluster(t *testing.T) {
 	t.Parallel()
 	b := newBed(t, setting{masters: 3, workers: 2})
-	b.instantiate()
-	b.must(mgmtdriver.InstantiateStart)
-	b.must(mgmtdriver.InstantiateEnd)
+	b.Instantiate()
+	b.Must(mgmtdriver.InstantiateStart)
+	b.Must(mgmtdriver.InstantiateEnd)
 	b.expect("instantiated", "master11 master12 master13 worker51 worker52", "master11 master12 master13 worker51 worker52", "cluster.yml")
 	if members := b.world.View().Members; len(members) != 3 {
 		t.Errorf("members of etcd: %v", members)
 	}
-	want := map[string]any{"name": "kubernetes_vim", "url": "https://" + b.network + "90:8383", "type": "kubernetes", "made": 1, "token": true, "ca": true}
-	if diff := cmp.Diff(want, b.vims.Shown()); diff != "" {
+	want := map[string]any{"name": "kubernetes_vim", "url": "https://" + b.Network + "90:8383", "type": "kubernetes", "made": 1, "token": true, "ca": true}
+	if diff := cmp.Diff(want, b.Vims.Shown()); diff != "" {
 		t.Errorf("VIM (-want +got):\n%s", diff)
 	}
-	config, err := b.vms[balancerLast].ReadFile(".kube/config")
+	config, err := b.VMs[balancerLast].ReadFile(".kube/config")
 	if err != nil {
-		config, err = b.vms[balancerLast].ReadFile("/home/ubuntu/.kube/config")
+		config, err = b.VMs[balancerLast].ReadFile("/home/ubuntu/.kube/config")
 	}
-	if err != nil || !strings.Contains(string(config), "server: https://"+b.network+"90:8383\n") || strings.Contains(string(config), "127.0.0.1:6443") {
+	if err != nil || !strings.Contains(string(config), "server: https://"+b.Network+"90:8383\n") || strings.Contains(string(config), "127.0.0.1:6443") {
 		t.Errorf("configuration of kubectl on the load balancer: %s, %v", config, err)
 	}
-	vars, err := b.vms[ansibleLast].ReadFile(directory + "/vars.yaml")
-	if err != nil || !strings.Contains(string(vars), "- "+b.network+"90\n") || !strings.Contains(string(vars), "kube_pods_subnet: 192.168.0.0/16") {
+	vars, err := b.VMs[ansibleLast].ReadFile(directory + "/vars.yaml")
+	if err != nil || !strings.Contains(string(vars), "- "+b.Network+"90\n") || !strings.Contains(string(vars), "kube_pods_subnet: 192.168.0.0/16") {
 		t.Errorf("variables: %s, %v", vars, err)
 	}
 
-	b.scaleOut("53", "54")
-	b.must(mgmtdriver.ScaleEnd)
+	b.ScaleOut("53", "54")
+	b.Must(mgmtdriver.ScaleEnd)
 	b.expect("scaled out", "master11 master12 master13 worker51 worker52 worker53 worker54",
 		"master11 master12 master13 worker51 worker52 worker53 worker54", "facts.yml", "scale.yml --limit=worker53,worker54")
-	b.world.Know(b.network+"51", fmt.Sprintf("[%s51]:%d", b.network, sshtest.DefaultPort), b.network+"53", "192.0.2.1")
-	b.scaleIn("51", "53")
-	b.must(mgmtdriver.ScaleStart)
-	b.gone()
+	b.world.Know(b.Network+"51", fmt.Sprintf("[%s51]:%d", b.Network, sshtest.DefaultPort), b.Network+"53", "192.0.2.1")
+	b.ScaleIn("51", "53")
+	b.Must(mgmtdriver.ScaleStart)
+	b.Gone()
 	b.expect("scaled in", "master11 master12 master13 worker52 worker54", "master11 master12 master13 worker52 worker54",
 		"remove-node.yml node=worker51,worker53"+removal)
 	if inventory := b.inventory(); strings.Contains(inventory, "worker53") || !strings.Contains(inventory, "worker54") {
@@ -82,38 +82,38 @@ func TestCluster(t *testing.T) {
 		t.Errorf("scaled in: known hosts (-want +got):\n%s", diff)
 	}
 
-	b.heal("52")
-	b.must(mgmtdriver.HealStart)
+	b.Heal("52")
+	b.Must(mgmtdriver.HealStart)
 	b.expect("before a worker is healed", "master11 master12 master13 worker54", "master11 master12 master13 worker54", "remove-node.yml node=worker52"+removal)
-	b.replaced()
-	b.must(mgmtdriver.HealEnd)
+	b.Replaced()
+	b.Must(mgmtdriver.HealEnd)
 	b.expect("healed a worker", "master11 master12 master13 worker52 worker54", "master11 master12 master13 worker52 worker54",
 		"facts.yml", "scale.yml --limit=worker52")
 
-	b.heal(balancerLast)
+	b.Heal(balancerLast)
 	runs := len(b.world.Runs())
-	b.must(mgmtdriver.HealStart)
-	b.replaced()
-	b.must(mgmtdriver.HealEnd)
+	b.Must(mgmtdriver.HealStart)
+	b.Replaced()
+	b.Must(mgmtdriver.HealEnd)
 	b.expect("healed the load balancer", "master11 master12 master13 worker52 worker54", "master11 master12 master13 worker52 worker54")
-	if len(b.world.Runs()) != runs || b.vims.Made != 1 {
+	if len(b.world.Runs()) != runs || b.Vims.Made != 1 {
 		t.Errorf("for the load balancer, playbooks were run: %q", b.world.Runs()[runs:])
 	}
 
-	b.heal()
-	b.must(mgmtdriver.HealStart)
-	if len(b.world.Directories()) > 0 || b.vims.Vim != nil {
-		t.Errorf("before all is healed: %v, VIM %v", b.world.Directories(), b.vims.Shown())
+	b.Heal()
+	b.Must(mgmtdriver.HealStart)
+	if len(b.world.Directories()) > 0 || b.Vims.Vim != nil {
+		t.Errorf("before all is healed: %v, VIM %v", b.world.Directories(), b.Vims.Shown())
 	}
-	b.replaced()
-	b.must(mgmtdriver.HealEnd)
+	b.Replaced()
+	b.Must(mgmtdriver.HealEnd)
 	b.expect("healed as a whole", "master11 master12 master13 worker52 worker54", "master11 master12 master13 worker52 worker54", "cluster.yml")
 
-	b.world.Know(b.network+"52", "192.0.2.1")
-	b.terminate("GRACEFUL")
-	b.must(mgmtdriver.TerminateEnd)
-	if len(b.world.Directories()) > 0 || b.vims.Vim != nil || len(b.world.Known()) != 2 {
-		t.Errorf("terminated: %v, VIM %v, known %q", b.world.Directories(), b.vims.Shown(), b.world.Known())
+	b.world.Know(b.Network+"52", "192.0.2.1")
+	b.Terminate("GRACEFUL")
+	b.Must(mgmtdriver.TerminateEnd)
+	if len(b.world.Directories()) > 0 || b.Vims.Vim != nil || len(b.world.Known()) != 2 {
+		t.Errorf("terminated: %v, VIM %v, known %q", b.world.Directories(), b.Vims.Shown(), b.world.Known())
 	}
 }
 
@@ -131,21 +131,21 @@ func TestAnotherAnsibleServer(t *testing.T) {
 		t.Run(row.name, func(t *testing.T) {
 			t.Parallel()
 			b := newBed(t, setting{masters: 1, workers: 1})
-			b.instantiate()
-			b.must(mgmtdriver.InstantiateEnd)
+			b.Instantiate()
+			b.Must(mgmtdriver.InstantiateEnd)
 			if row.replace != ansibleLast {
 				b.startAnsible(row.replace)
 			}
 			if row.dead {
-				b.kill(ansibleLast)
+				b.Kill(ansibleLast)
 			}
 			other := maps.Clone(b.cluster()["ansible"].(map[string]any))
-			other["ip_address"], other["transferring_inventory_path"] = b.network+row.replace, spraytest.Root+"/inventory/another"
-			b.additional = map[string]any{kubespray.Parameter: map[string]any{"ansible": other}}
-			b.heal()
-			b.must(mgmtdriver.HealStart)
-			b.replaced()
-			b.must(mgmtdriver.HealEnd)
+			other["ip_address"], other["transferring_inventory_path"] = b.Network+row.replace, spraytest.Root+"/inventory/another"
+			b.Additional = map[string]any{kubespray.Parameter: map[string]any{"ansible": other}}
+			b.Heal()
+			b.Must(mgmtdriver.HealStart)
+			b.Replaced()
+			b.Must(mgmtdriver.HealEnd)
 			found := b.world.Directories()
 			if len(found) != row.left || found[spraytest.Root+"/inventory/another"] != "instance" {
 				t.Errorf("directories %v", found)
@@ -157,40 +157,40 @@ func TestAnotherAnsibleServer(t *testing.T) {
 func TestClusterWithoutLoadBalancer(t *testing.T) {
 	t.Parallel()
 	b := newBed(t, setting{masters: 1, workers: 1, change: func(p map[string]any) { delete(p, "external_lb_param"); delete(p, "proxy") }})
-	b.vnfcs = b.vnfcs[:2]
-	b.instantiate()
-	b.must(mgmtdriver.InstantiateEnd)
+	b.Vnfcs = b.Vnfcs[:2]
+	b.Instantiate()
+	b.Must(mgmtdriver.InstantiateEnd)
 	b.expect("instantiated", "master11 worker51", "", "cluster.yml")
-	if url := b.vims.Shown()["url"]; url != "https://"+b.network+"11:6443" {
+	if url := b.Vims.Shown()["url"]; url != "https://"+b.Network+"11:6443" {
 		t.Errorf("VIM at %s", url)
 	}
-	b.scaleOut("52")
-	b.must(mgmtdriver.ScaleEnd)
+	b.ScaleOut("52")
+	b.Must(mgmtdriver.ScaleEnd)
 	b.expect("scaled out", "master11 worker51 worker52", "", "facts.yml", "scale.yml --limit=worker52")
 }
 
 // floating makes the load balancer one that only a floating IP address leads to.
 func (b *bed) floating() {
 	b.cluster()["external_lb_param"].(map[string]any)["ssh_cp_name"] = "externalLB_FIP"
-	b.vnfcs[len(b.vnfcs)-1].Ports = nil
-	b.ports = []mgmtdriver.Port{{Name: "externalLB_FIP", Floating: true, Addresses: []netip.Addr{b.address(balancerLast)}}}
+	b.Vnfcs[len(b.Vnfcs)-1].Ports = nil
+	b.Ports = []mgmtdriver.Port{{Name: "externalLB_FIP", Floating: true, Addresses: []netip.Addr{b.Address(balancerLast)}}}
 }
 
 func TestLoadBalancerWithAFloatingAddress(t *testing.T) {
 	t.Parallel()
 	b := newBed(t, setting{masters: 1, workers: 2})
 	b.floating()
-	b.instantiate()
-	b.must(mgmtdriver.InstantiateEnd)
+	b.Instantiate()
+	b.Must(mgmtdriver.InstantiateEnd)
 	b.expect("instantiated", "master11 worker51 worker52", "master11 worker51 worker52", "cluster.yml")
-	b.kill(balancerLast)
-	b.heal("51", balancerLast)
-	b.must(mgmtdriver.HealStart) // and asks nothing of the load balancer that is dead
-	b.replaced()
-	b.must(mgmtdriver.HealEnd)
+	b.Kill(balancerLast)
+	b.Heal("51", balancerLast)
+	b.Must(mgmtdriver.HealStart) // and asks nothing of the load balancer that is dead
+	b.Replaced()
+	b.Must(mgmtdriver.HealEnd)
 	b.expect("healed", "master11 worker51 worker52", "master11 worker51 worker52", "facts.yml", "scale.yml --limit=worker51")
-	b.scaleOut("53")
-	b.must(mgmtdriver.ScaleEnd)
+	b.ScaleOut("53")
+	b.Must(mgmtdriver.ScaleEnd)
 	b.expect("scaled out", "master11 worker51 worker52 worker53", "master11 worker51 worker52 worker53", "facts.yml", "scale.yml --limit=worker53")
 }
 
@@ -198,11 +198,11 @@ func TestLoadBalancerThatIsNotKnown(t *testing.T) {
 	t.Parallel()
 	b := newBed(t, setting{masters: 1, workers: 1})
 	b.floating()
-	b.vnfcs = append(b.vnfcs, b.vnfc("bastion", "91"))
-	b.instantiate()
-	expectFailure(t, b.run(mgmtdriver.InstantiateEnd), "externalLB_FIP of external_lb_param", "2 VNFCs are no nodes")
-	if b.vims.Vim != nil || len(b.world.Runs()) > 0 {
-		t.Errorf("playbooks %q, VIM %v", b.world.Runs(), b.vims.Shown())
+	b.Vnfcs = append(b.Vnfcs, b.Vnfc("bastion", "91"))
+	b.Instantiate()
+	expectFailure(t, b.Run(mgmtdriver.InstantiateEnd), "externalLB_FIP of external_lb_param", "2 VNFCs are no nodes")
+	if b.Vims.Vim != nil || len(b.world.Runs()) > 0 {
+		t.Errorf("playbooks %q, VIM %v", b.world.Runs(), b.Vims.Shown())
 	}
 }
 
@@ -213,14 +213,14 @@ func TestConformance(t *testing.T) {
 	drivertest.Run(t, drivertest.Suite{Hooks: hooks, New: func(t *testing.T) drivertest.World {
 		t.Helper()
 		b := newBed(t, setting{masters: 1, workers: 1})
-		b.instantiate()
+		b.Instantiate()
 		current := mgmtdriver.InstantiateStart
-		return drivertest.World{Driver: b.driver, State: b.state, Call: func(hook mgmtdriver.Hook) *mgmtdriver.Call {
+		return drivertest.World{Driver: b.Driver, State: b.state, Call: func(hook mgmtdriver.Hook) *mgmtdriver.Call {
 			if hook != current {
 				b.proceed(hook)
 				current = hook
 			}
-			return b.call(hook)
+			return b.Call(hook)
 		}}
 	}})
 }
@@ -230,17 +230,17 @@ func (b *bed) proceed(hook mgmtdriver.Hook) {
 	switch hook {
 	case mgmtdriver.InstantiateStart, mgmtdriver.InstantiateEnd:
 	case mgmtdriver.ScaleEnd:
-		b.scaleOut("58", "59")
+		b.ScaleOut("58", "59")
 	case mgmtdriver.ScaleStart:
-		b.scaleIn("58")
+		b.ScaleIn("58")
 	case mgmtdriver.HealStart:
-		b.gone()
-		b.heal("51", balancerLast)
+		b.Gone()
+		b.Heal("51", balancerLast)
 	case mgmtdriver.HealEnd:
-		b.replaced()
+		b.Replaced()
 	case mgmtdriver.TerminateEnd:
-		b.terminate("GRACEFUL")
+		b.Terminate("GRACEFUL")
 	default:
-		b.t.Fatalf("nothing comes before %s", hook)
+		b.T.Fatalf("nothing comes before %s", hook)
 	}
 }

@@ -48,9 +48,9 @@ func TestAnsibleServerThatIsNotReady(t *testing.T) {
 			t.Parallel()
 			b := newBed(t, setting{masters: 1, workers: 1, world: row.world})
 			row.change(b)
-			b.instantiate()
+			b.Instantiate()
 			for _, hook := range []mgmtdriver.Hook{mgmtdriver.InstantiateStart, mgmtdriver.InstantiateEnd} {
-				expectFailure(t, b.run(hook), row.says...)
+				expectFailure(t, b.Run(hook), row.says...)
 			}
 			if runs := b.world.Runs(); len(runs) > 0 {
 				t.Errorf("playbooks were run: %q", runs)
@@ -62,38 +62,38 @@ func TestAnsibleServerThatIsNotReady(t *testing.T) {
 func TestAnsibleServerThatDoesNotAnswer(t *testing.T) {
 	t.Parallel()
 	b := newBed(t, setting{masters: 1, workers: 1})
-	b.instantiate()
-	b.must(mgmtdriver.InstantiateEnd)
-	b.kill(ansibleLast)
-	b.scaleOut("52")
+	b.Instantiate()
+	b.Must(mgmtdriver.InstantiateEnd)
+	b.Kill(ansibleLast)
+	b.ScaleOut("52")
 	var unavailable *mgmtdriver.Unavailable
-	if err := b.run(mgmtdriver.ScaleEnd); !errors.As(err, &unavailable) || !strings.Contains(err.Error(), "Ansible server ("+b.network+ansibleLast) {
+	if err := b.Run(mgmtdriver.ScaleEnd); !errors.As(err, &unavailable) || !strings.Contains(err.Error(), "Ansible server ("+b.Network+ansibleLast) {
 		t.Errorf("got %v", err)
 	}
-	b.terminate("GRACEFUL")
-	if err := b.run(mgmtdriver.TerminateEnd); !errors.As(err, &unavailable) || !strings.Contains(err.Error(), "Ansible server") {
+	b.Terminate("GRACEFUL")
+	if err := b.Run(mgmtdriver.TerminateEnd); !errors.As(err, &unavailable) || !strings.Contains(err.Error(), "Ansible server") {
 		t.Errorf("a graceful termination: %v", err)
 	}
-	b.terminate("FORCEFUL")
-	b.must(mgmtdriver.TerminateEnd)
-	if !strings.Contains(b.log.String(), "what belongs to a cluster stays on the Ansible server") || b.vims.Vim != nil {
-		t.Errorf("a forceful termination: VIM %v, log\n%s", b.vims.Shown(), b.log)
+	b.Terminate("FORCEFUL")
+	b.Must(mgmtdriver.TerminateEnd)
+	if !strings.Contains(b.Log.String(), "what belongs to a cluster stays on the Ansible server") || b.Vims.Vim != nil {
+		t.Errorf("a forceful termination: VIM %v, log\n%s", b.Vims.Shown(), b.Log)
 	}
-	b.rollingBack, b.request = true, "{}"
-	b.must(mgmtdriver.TerminateEnd)
+	b.RollingBack, b.Request = true, "{}"
+	b.Must(mgmtdriver.TerminateEnd)
 }
 
 // What an operation has begun that was given up is stopped before the directory goes.
 func TestTerminationWhileAPlaybookRuns(t *testing.T) {
 	t.Parallel()
 	b := newBed(t, setting{masters: 1, workers: 1, world: spraytest.Options{PlayTimes: map[string]time.Duration{"cluster.yml": time.Hour}}})
-	b.instantiate()
+	b.Instantiate()
 	b.untilPlaying(mgmtdriver.InstantiateEnd, "cluster.yml")
 	if b.world.Playing() != 1 {
 		t.Fatal("no playbook runs")
 	}
-	b.terminate("GRACEFUL")
-	b.must(mgmtdriver.TerminateEnd)
+	b.Terminate("GRACEFUL")
+	b.Must(mgmtdriver.TerminateEnd)
 	if b.world.Playing() != 0 || len(b.world.Directories()) > 0 {
 		t.Errorf("%d playbooks run, directories %v", b.world.Playing(), b.world.Directories())
 	}
@@ -106,18 +106,18 @@ func TestTerminationWithTheDirectoryOfAnotherCluster(t *testing.T) {
 		t.Run(fmt.Sprintf("rolling back %t", rollingBack), func(t *testing.T) {
 			t.Parallel()
 			b := newBed(t, setting{masters: 1, workers: 1, world: spraytest.Options{PlayTimes: map[string]time.Duration{"cluster.yml": time.Hour}}})
-			b.instantiate()
+			b.Instantiate()
 			b.untilPlaying(mgmtdriver.InstantiateEnd, "cluster.yml")
 			b.world.Take(directory)
-			b.world.Know(b.network + "51")
-			b.terminate("GRACEFUL")
-			b.rollingBack = rollingBack
-			b.must(mgmtdriver.TerminateEnd)
+			b.world.Know(b.Network + "51")
+			b.Terminate("GRACEFUL")
+			b.RollingBack = rollingBack
+			b.Must(mgmtdriver.TerminateEnd)
 			if b.world.Playing() != 1 || len(b.world.Directories()) != 1 || len(b.world.Known()) != 1 || b.inventory() == "" {
 				t.Errorf("%d playbooks run, directories %v, known %q", b.world.Playing(), b.world.Directories(), b.world.Known())
 			}
-			if !strings.Contains(b.log.String(), "nothing is stopped or removed") || !strings.Contains(b.log.String(), directory) {
-				t.Errorf("log:\n%s", b.log)
+			if !strings.Contains(b.Log.String(), "nothing is stopped or removed") || !strings.Contains(b.Log.String(), directory) {
+				t.Errorf("log:\n%s", b.Log)
 			}
 		})
 	}
@@ -126,18 +126,18 @@ func TestTerminationWithTheDirectoryOfAnotherCluster(t *testing.T) {
 func TestScaleOutThatIsRolledBackWhileAPlaybookRuns(t *testing.T) {
 	t.Parallel()
 	b := newBed(t, setting{masters: 1, workers: 1, world: spraytest.Options{PlayTimes: map[string]time.Duration{"scale.yml": time.Hour}}})
-	b.instantiate()
-	b.must(mgmtdriver.InstantiateEnd)
-	b.scaleOut("52")
+	b.Instantiate()
+	b.Must(mgmtdriver.InstantiateEnd)
+	b.ScaleOut("52")
 	b.untilPlaying(mgmtdriver.ScaleEnd, "scale.yml")
-	b.rollingBack = true
-	b.leave([]string{"52"})
-	b.added = nil
-	if _, err := b.step(mgmtdriver.ScaleStart, b.driver.Steps(mgmtdriver.ScaleStart)[0], nil); err != nil || b.world.Playing() != 0 {
+	b.RollingBack = true
+	b.Leave("52")
+	b.Added = nil
+	if _, err := b.Step(mgmtdriver.ScaleStart, b.Driver.Steps(mgmtdriver.ScaleStart)[0], nil); err != nil || b.world.Playing() != 0 {
 		t.Errorf("%d playbooks run after the first step: %v", b.world.Playing(), err)
 	}
-	b.must(mgmtdriver.ScaleStart)
-	b.gone()
+	b.Must(mgmtdriver.ScaleStart)
+	b.Gone()
 	b.expect("rolled back", "master11 worker51", "master11 worker51", "facts.yml", "scale.yml --limit=worker52")
 	if playing := b.world.Playing(); playing > 0 || strings.Contains(b.inventory(), "worker52") {
 		t.Errorf("%d playbooks run, inventory\n%s", playing, b.inventory())
@@ -148,13 +148,13 @@ func TestPlaybookThatFailsOnOneHost(t *testing.T) {
 	t.Parallel()
 	b := newBed(t, setting{masters: 1, workers: 2})
 	b.world.FailTask(spraytest.Fault{Book: "cluster.yml", Host: "worker52", Message: "No space left on device; the proxy is http://me:" + proxySecret + "@proxy", Times: 1})
-	b.instantiate()
-	err := b.run(mgmtdriver.InstantiateEnd)
-	expectFailure(t, err, "Ansible server (", "cluster.yml", "worker52 ("+b.network+"52)", "TASK [cluster : main]", "No space left on device")
+	b.Instantiate()
+	err := b.Run(mgmtdriver.InstantiateEnd)
+	expectFailure(t, err, "Ansible server (", "cluster.yml", "worker52 ("+b.Network+"52)", "TASK [cluster : main]", "No space left on device")
 	if strings.Contains(err.Error(), "worker51") {
 		t.Errorf("a host that has not failed is named: %v", err)
 	}
-	b.must(mgmtdriver.InstantiateEnd) // a retry
+	b.Must(mgmtdriver.InstantiateEnd) // a retry
 	b.expect("instantiated", "master11 worker51 worker52", "master11 worker51 worker52", "cluster.yml", "cluster.yml")
 }
 
@@ -164,19 +164,19 @@ func TestPlaybookThatWaitsForSudo(t *testing.T) {
 	const timeout = "Timeout (12s) waiting for privilege escalation prompt: "
 	b := newBed(t, setting{masters: 1, workers: 1})
 	b.world.FailTask(spraytest.Fault{Book: "cluster.yml", Host: "master11", Message: timeout, Times: 1})
-	b.instantiate()
-	b.must(mgmtdriver.InstantiateEnd)
+	b.Instantiate()
+	b.Must(mgmtdriver.InstantiateEnd)
 	b.expect("instantiated", "master11 worker51", "master11 worker51", "cluster.yml", "cluster.yml")
 	b.world.FailTask(spraytest.Fault{Book: "facts.yml", Host: "master11", Message: timeout})
-	b.scaleOut("52")
-	expectFailure(t, b.run(mgmtdriver.ScaleEnd), "facts.yml", "master11", "privilege escalation")
+	b.ScaleOut("52")
+	expectFailure(t, b.Run(mgmtdriver.ScaleEnd), "facts.yml", "master11", "privilege escalation")
 }
 
 func TestPlaybookThatTakesTooLong(t *testing.T) {
 	t.Parallel()
 	b := newBed(t, setting{masters: 1, workers: 1, world: spraytest.Options{PlayTimes: map[string]time.Duration{"cluster.yml": time.Hour}}, config: kube.Config{InstallTime: 2 * time.Second}})
-	b.instantiate()
-	expectFailure(t, b.run(mgmtdriver.InstantiateEnd), "Ansible server (", "cluster.yml has taken longer than 4s", "TASK [cluster : main]")
+	b.Instantiate()
+	expectFailure(t, b.Run(mgmtdriver.InstantiateEnd), "Ansible server (", "cluster.yml has taken longer than 4s", "TASK [cluster : main]")
 	if b.world.Playing() != 0 {
 		t.Error("it still runs")
 	}
@@ -185,26 +185,26 @@ func TestPlaybookThatTakesTooLong(t *testing.T) {
 func TestWorkerThatIsDead(t *testing.T) {
 	t.Parallel()
 	b := newBed(t, setting{masters: 1, workers: 2})
-	b.instantiate()
-	b.must(mgmtdriver.InstantiateEnd)
-	b.kill("51")
+	b.Instantiate()
+	b.Must(mgmtdriver.InstantiateEnd)
+	b.Kill("51")
 	// Ansible cannot do without it where it is not the one that goes.
-	b.scaleOut("53")
-	expectFailure(t, b.run(mgmtdriver.ScaleEnd), "facts.yml", "worker51 ("+b.network+"51)", "unreachable")
-	b.vnfcs = b.vnfcs[:len(b.vnfcs)-1]
-	b.kill("53")
+	b.ScaleOut("53")
+	expectFailure(t, b.Run(mgmtdriver.ScaleEnd), "facts.yml", "worker51 ("+b.Network+"51)", "unreachable")
+	b.Vnfcs = b.Vnfcs[:len(b.Vnfcs)-1]
+	b.Kill("53")
 
-	b.heal("51")
-	b.must(mgmtdriver.HealStart)
+	b.Heal("51")
+	b.Must(mgmtdriver.HealStart)
 	b.expect("before the heal", "master11 worker52", "master11 worker52",
 		"remove-node.yml node=worker51"+removal+` {"reset_nodes": false}`)
-	b.replaced()
-	b.must(mgmtdriver.HealEnd)
+	b.Replaced()
+	b.Must(mgmtdriver.HealEnd)
 	b.expect("healed", "master11 worker51 worker52", "master11 worker51 worker52", "facts.yml", "scale.yml --limit=worker51")
 
-	b.kill("52")
-	b.scaleIn("51", "52")
-	b.must(mgmtdriver.ScaleStart)
+	b.Kill("52")
+	b.ScaleIn("51", "52")
+	b.Must(mgmtdriver.ScaleStart)
 	b.expect("scaled in", "master11", "master11", "remove-node.yml node=worker51"+removal,
 		"remove-node.yml node=worker52"+removal+` {"reset_nodes": false}`)
 }
@@ -214,16 +214,16 @@ func TestWorkerThatDoesNotAnswerWhileItIsRemoved(t *testing.T) {
 	t.Parallel()
 	const book = "remove-node.yml"
 	b := newBed(t, setting{masters: 1, workers: 2, world: spraytest.Options{PlayTimes: map[string]time.Duration{book: time.Hour}}})
-	b.instantiate()
-	b.must(mgmtdriver.InstantiateEnd)
-	b.scaleIn("51")
+	b.Instantiate()
+	b.Must(mgmtdriver.InstantiateEnd)
+	b.ScaleIn("51")
 	outputs := b.untilPlaying(mgmtdriver.ScaleStart, book)
 	runs := len(b.world.Runs())
-	b.kill("51")
-	steps := b.driver.Steps(mgmtdriver.ScaleStart)
+	b.Kill("51")
+	steps := b.Driver.Steps(mgmtdriver.ScaleStart)
 	remove := steps[slices.IndexFunc(steps, func(s mgmtdriver.Step) bool { return s.Name == "remove" })]
 	for range 3 {
-		call := b.call(mgmtdriver.ScaleStart)
+		call := b.Call(mgmtdriver.ScaleStart)
 		call.Outputs = outputs
 		if result, err := remove.Do(t.Context(), call); err != nil || !result.Again {
 			t.Fatalf("got %+v, %v", result, err)
@@ -237,16 +237,16 @@ func TestWorkerThatDoesNotAnswerWhileItIsRemoved(t *testing.T) {
 func TestDrainThatHangs(t *testing.T) {
 	t.Parallel()
 	b := newBed(t, setting{masters: 1, workers: 2, config: kube.Config{DrainTime: 50 * time.Millisecond}})
-	b.instantiate()
-	b.must(mgmtdriver.InstantiateEnd)
+	b.Instantiate()
+	b.Must(mgmtdriver.InstantiateEnd)
 	b.world.Fail(kubetest.Fault{Command: "drain worker51", Stderr: "error: unable to drain node: global timeout reached"})
-	b.scaleIn("51")
-	b.must(mgmtdriver.ScaleStart)
+	b.ScaleIn("51")
+	b.Must(mgmtdriver.ScaleStart)
 	b.expect("scaled in", "master11 worker52", "master11 worker52", "remove-node.yml node=worker51"+removal)
-	_, warning, _ := strings.Cut(b.log.String(), "pods have not left nodes that go")
+	_, warning, _ := strings.Cut(b.Log.String(), "pods have not left nodes that go")
 	for _, part := range []string{"worker51", "error: unable to drain node: global timeout reached"} {
 		if !strings.Contains(warning, part) {
-			t.Errorf("the warning lacks %q; log:\n%s", part, b.log)
+			t.Errorf("the warning lacks %q; log:\n%s", part, b.Log)
 		}
 	}
 }
@@ -257,20 +257,20 @@ func TestMasterIsNotHealed(t *testing.T) {
 		t.Run(fmt.Sprint(masters), func(t *testing.T) {
 			t.Parallel()
 			b := newBed(t, setting{masters: masters, workers: 1})
-			b.instantiate()
-			b.must(mgmtdriver.InstantiateEnd)
+			b.Instantiate()
+			b.Must(mgmtdriver.InstantiateEnd)
 			runs := len(b.world.Runs())
-			b.heal("11", "51")
+			b.Heal("11", "51")
 			var invalid *mgmtdriver.Invalid
-			if err := b.run(mgmtdriver.HealStart); !errors.As(err, &invalid) || invalid.Attribute != "/vnfcInstanceId" || !strings.Contains(invalid.Detail, "vnfc-11 is a master") {
+			if err := b.Run(mgmtdriver.HealStart); !errors.As(err, &invalid) || invalid.Attribute != "/vnfcInstanceId" || !strings.Contains(invalid.Detail, "vnfc-11 is a master") {
 				t.Errorf("at the request: %v", err)
 			}
-			err := b.steps(mgmtdriver.HealStart)
+			err := b.Steps(mgmtdriver.HealStart)
 			expectFailure(t, err, "vnfc-11 is a master")
 			if failure := (*mgmtdriver.Failure)(nil); errors.As(err, &failure) && failure.Status != 409 {
 				t.Errorf("status %d", failure.Status)
 			}
-			if len(b.world.Runs()) != runs || b.vims.Vim == nil || len(b.world.Routes()) != masters+1 {
+			if len(b.world.Runs()) != runs || b.Vims.Vim == nil || len(b.world.Routes()) != masters+1 {
 				t.Errorf("something was changed: %q, routes %q", b.world.Runs()[runs:], b.world.Routes())
 			}
 		})
@@ -280,47 +280,47 @@ func TestMasterIsNotHealed(t *testing.T) {
 func TestLoadBalancerThatRefusesItsConfiguration(t *testing.T) {
 	t.Parallel()
 	b := newBed(t, setting{masters: 1, workers: 1})
-	b.instantiate()
-	b.must(mgmtdriver.InstantiateEnd)
+	b.Instantiate()
+	b.Must(mgmtdriver.InstantiateEnd)
 	path := "/etc/haproxy/haproxy.cfg"
-	before, err := b.vms[balancerLast].ReadFile(path)
+	before, err := b.VMs[balancerLast].ReadFile(path)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := b.vms[balancerLast].WriteFile(path, append(before, "broken by a user\n"...)); err != nil {
+	if err := b.VMs[balancerLast].WriteFile(path, append(before, "broken by a user\n"...)); err != nil {
 		t.Fatal(err)
 	}
-	b.scaleOut("52")
-	expectFailure(t, b.run(mgmtdriver.ScaleEnd), "load balancer ("+b.network+balancerLast, "Fatal errors found in configuration")
-	if after, err := b.vms[balancerLast].ReadFile(path); err != nil || strings.Contains(string(after), "worker52") {
+	b.ScaleOut("52")
+	expectFailure(t, b.Run(mgmtdriver.ScaleEnd), "load balancer ("+b.Network+balancerLast, "Fatal errors found in configuration")
+	if after, err := b.VMs[balancerLast].ReadFile(path); err != nil || strings.Contains(string(after), "worker52") {
 		t.Errorf("it has taken the place of the one that works: %s, %v", after, err)
 	}
-	if err := b.vms[balancerLast].WriteFile(path, []byte("global\n")); err != nil {
+	if err := b.VMs[balancerLast].WriteFile(path, []byte("global\n")); err != nil {
 		t.Fatal(err)
 	}
-	expectFailure(t, b.run(mgmtdriver.ScaleEnd), "load balancer (", "has no backend kubernetes-nodeport")
+	expectFailure(t, b.Run(mgmtdriver.ScaleEnd), "load balancer (", "has no backend kubernetes-nodeport")
 }
 
 func TestFloatingAddressWithoutThePortOfTheCluster(t *testing.T) {
 	t.Parallel()
 	b := newBed(t, setting{masters: 1, workers: 1, world: spraytest.Options{NoMTU: true}})
-	b.instantiate()
-	expectFailure(t, b.run(mgmtdriver.InstantiateEnd), "master11 ("+b.network+"11", "nic_cp_name")
+	b.Instantiate()
+	expectFailure(t, b.Run(mgmtdriver.InstantiateEnd), "master11 ("+b.Network+"11", "nic_cp_name")
 }
 
 // A later operation brings the passwords that nodes have by then.
 func TestPasswordsOfALaterOperation(t *testing.T) {
 	t.Parallel()
 	b := newBed(t, setting{masters: 1, workers: 1})
-	b.instantiate()
-	b.must(mgmtdriver.InstantiateEnd)
+	b.Instantiate()
+	b.Must(mgmtdriver.InstantiateEnd)
 	b.cluster()["worker_node"].(map[string]any)["password"] = "of former days"
-	b.scaleOut("52")
-	if err := b.run(mgmtdriver.ScaleEnd); err == nil {
+	b.ScaleOut("52")
+	if err := b.Run(mgmtdriver.ScaleEnd); err == nil {
 		t.Error("workers let one in with another password")
 	}
-	b.additional = map[string]any{kubespray.Parameter: map[string]any{"worker_node": map[string]any{
+	b.Additional = map[string]any{kubespray.Parameter: map[string]any{"worker_node": map[string]any{
 		"aspect_id": "worker_instance", "ssh_cp_name": "workerNode_CP2", "username": "ubuntu", "password": nodeSecret}}}
-	b.must(mgmtdriver.ScaleEnd)
+	b.Must(mgmtdriver.ScaleEnd)
 	b.expect("scaled out", "master11 worker51 worker52", "master11 worker51 worker52", "facts.yml", "scale.yml --limit=worker52")
 }

@@ -72,12 +72,12 @@ func TestRequestsThatAreRefused(t *testing.T) {
 		t.Run(row.name, func(t *testing.T) {
 			t.Parallel()
 			b := newBed(t, setting{masters: 1, workers: 1, change: row.change})
-			b.vims.Names = []string{"taken"}
-			b.begin("INSTANTIATE", "{}")
-			call := b.asked(mgmtdriver.InstantiateEnd)
+			b.Vims.Names = []string{"taken"}
+			b.Begin("INSTANTIATE", "{}")
+			call := b.Asked(mgmtdriver.InstantiateEnd)
 			call.Vdus = []mgmtdriver.Vdu{{ID: "masterNode", AspectID: "master_instance"}, {ID: "workerNode", AspectID: "worker_instance"}}
 			call.PortNames = []string{"masterNode_CP1", "workerNode_CP2", "externalLB_CP1"}
-			expectInvalid(t, b.driver.Check(t.Context(), call), row.attribute)
+			expectInvalid(t, b.Driver.Check(t.Context(), call), row.attribute)
 		})
 	}
 }
@@ -111,11 +111,11 @@ func TestLaterRequestsThatAreRefused(t *testing.T) {
 		t.Run(row.name, func(t *testing.T) {
 			t.Parallel()
 			b := newBed(t, setting{masters: 1, workers: 1})
-			b.begin("SCALE", row.request)
+			b.Begin("SCALE", row.request)
 			if row.additional != nil {
-				b.additional = map[string]any{kubespray.Parameter: row.additional}
+				b.Additional = map[string]any{kubespray.Parameter: row.additional}
 			}
-			expectInvalid(t, b.driver.Check(t.Context(), b.asked(row.hook)), row.attribute)
+			expectInvalid(t, b.Driver.Check(t.Context(), b.Asked(row.hook)), row.attribute)
 		})
 	}
 }
@@ -139,9 +139,9 @@ func TestRequestOfTheSpecification(t *testing.T) {
 	if err := json.Unmarshal([]byte(request), &cluster); err != nil {
 		t.Fatal(err)
 	}
-	b.params[kubespray.Parameter] = cluster
-	b.begin("INSTANTIATE", "{}")
-	if err := b.driver.Check(t.Context(), b.asked(mgmtdriver.InstantiateEnd)); err != nil {
+	b.Params[kubespray.Parameter] = cluster
+	b.Begin("INSTANTIATE", "{}")
+	if err := b.Driver.Check(t.Context(), b.Asked(mgmtdriver.InstantiateEnd)); err != nil {
 		t.Error(err)
 	}
 }

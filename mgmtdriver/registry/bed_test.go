@@ -132,36 +132,17 @@ func (b *bed) run(hook mgmtdriver.Hook, outputs map[string]json.RawMessage) (fai
 		if _, done := outputs[key]; done {
 			continue
 		}
-		output, err := b.step(hook, step, outputs)
+		output, err := drivertest.Do(b.t, step, 2*time.Millisecond, func() *mgmtdriver.Call {
+			call := b.call(hook)
+			call.Outputs = maps.Clone(outputs)
+			return call
+		})
 		if err != nil {
 			return step.Name, err
 		}
 		outputs[key] = output
 	}
 	return "", nil
-}
-
-func (b *bed) step(hook mgmtdriver.Hook, step mgmtdriver.Step, outputs map[string]json.RawMessage) (json.RawMessage, error) {
-	b.t.Helper()
-	var state json.RawMessage
-	trouble := 0
-	for began := time.Now(); time.Since(began) < time.Minute; time.Sleep(2 * time.Millisecond) {
-		call := b.call(hook)
-		call.State, call.Outputs = state, maps.Clone(outputs)
-		result, err := step.Do(b.t.Context(), call)
-		switch {
-		case errors.As(err, new(*mgmtdriver.Failure)), err != nil && trouble == 3:
-			return nil, err
-		case err != nil:
-			trouble++
-		case !result.Again:
-			return json.Marshal(result.Output)
-		case result.State != nil:
-			state, _ = json.Marshal(result.State)
-		}
-	}
-	b.t.Fatalf("%s/%s does not end", hook, step.Name)
-	return nil, nil
 }
 
 // must is run, and it has to succeed.

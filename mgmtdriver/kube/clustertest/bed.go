@@ -11,7 +11,6 @@ package clustertest
 
 import (
 	"encoding/json"
-	"errors"
 	"fmt"
 	"io/fs"
 	"log/slog"
@@ -173,33 +172,14 @@ func (b *Bed) Steps(hook mgmtdriver.Hook) error {
 	return nil
 }
 
-// patience is how often a step is repeated that a host does not answer.
-const patience = 3
-
 // Step carries a step out.
 func (b *Bed) Step(hook mgmtdriver.Hook, step mgmtdriver.Step, outputs map[string]json.RawMessage) (json.RawMessage, error) {
 	b.T.Helper()
-	var state json.RawMessage
-	trouble, detail := 0, ""
-	for began := time.Now(); time.Since(began) < time.Minute; {
+	return drivertest.Do(b.T, step, b.Pause, func() *mgmtdriver.Call {
 		call := b.Call(hook)
-		call.State, call.Outputs = state, outputs
-		result, err := step.Do(b.T.Context(), call)
-		detail = result.Detail
-		switch {
-		case errors.As(err, new(*mgmtdriver.Failure)), err != nil && trouble == patience:
-			return nil, err
-		case err != nil:
-			trouble++
-		case !result.Again:
-			return json.Marshal(result.Output)
-		case result.State != nil:
-			state, _ = json.Marshal(result.State)
-		}
-		<-time.After(b.Pause)
-	}
-	b.T.Fatalf("%s/%s does not end: %s", hook, step.Name, detail)
-	return nil, nil
+		call.Outputs = outputs
+		return call
+	})
 }
 
 // Must is Run, and it has to succeed.

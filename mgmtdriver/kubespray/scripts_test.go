@@ -139,13 +139,13 @@ func TestScriptThatForgetsHosts(t *testing.T) {
 	if err := os.MkdirAll(filepath.Dir(known), 0o700); err != nil {
 		t.Fatal(err)
 	}
-	if err := os.WriteFile(known, []byte("192.0.2.5"+key+"192.0.2.55"+key+"other.example"+key), 0o600); err != nil {
+	if err := os.WriteFile(known, []byte("192.0.2.5"+key+"[192.0.2.5]:2222"+key+"192.0.2.55"+key+"[192.0.2.55]:2222"+key+"other.example"+key), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if _, stderr, status := sh(t, home, forgetScript, "192.0.2.5", "192.0.2.6"); status != 0 {
+	if _, stderr, status := sh(t, home, forgetScript, "192.0.2.5", "[192.0.2.5]:2222", "192.0.2.6"); status != 0 {
 		t.Errorf("status %d: %s", status, stderr)
 	}
-	if left, err := os.ReadFile(known); err != nil || string(left) != "192.0.2.55"+key+"other.example"+key {
+	if left, err := os.ReadFile(known); err != nil || string(left) != "192.0.2.55"+key+"[192.0.2.55]:2222"+key+"other.example"+key {
 		t.Errorf("left: %s, %v", left, err)
 	}
 }

@@ -14,6 +14,7 @@ import (
 	"vnfm/lcm"
 	"vnfm/lcm/heat/heattest"
 	"vnfm/mgmtdriver"
+	"vnfm/mgmtdriver/kube"
 	"vnfm/mgmtdriver/kubernetes"
 	"vnfm/mgmtdriver/kubernetes/kubetest"
 	"vnfm/mgmtdriver/ssh"
@@ -212,7 +213,7 @@ func TestFailingNodesShowWhatTheyHaveWritten(t *testing.T) {
 	world := kubetest.New(kubetest.Options{})
 	b := setupWith(t, heattest.Options{VMs: &heattest.SSHVMs{User: "ubuntu", Password: "ubuntu",
 		Handler: func(m heattest.Machine) sshtest.Handler { return world.Boot(m.Addresses...) }}},
-		mgmtdriver.Drivers{kubernetes.Name: kubernetes.New(pool, kubernetes.Config{SSHPort: sshtest.DefaultPort})})
+		mgmtdriver.Drivers{kubernetes.Name: kubernetes.New(pool, kube.Config{SSHPort: sshtest.DefaultPort})})
 	instance := b.create(b.onboard(samples.Kubernetes()).Description.VnfdID)
 	params := string(files(t, samples.Kubernetes())["params/simple_kubernetes_param_file.json"].Data)
 	var request map[string]any

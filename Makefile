@@ -6,7 +6,7 @@ GOVULNCHECK_VERSION := v1.1.4
 GOVULNCHECK := $(shell go env GOPATH)/bin/govulncheck
 VERSION := $(shell git describe --always --dirty 2>/dev/null || echo unknown)
 
-.PHONY: build demo run test race test-upgrade e2e bench lint generate postgres python openssh openssl
+.PHONY: build demo run test race test-upgrade soak e2e bench lint generate postgres python openssh openssl
 
 build:
 	CGO_ENABLED=0 go build -trimpath -ldflags "-s -w -X main.version=$(VERSION)" -o bin/vnfm .
@@ -31,6 +31,12 @@ test-upgrade: postgres python
 	git archive $(FROM) | tar -x -C bin/former
 	cd bin/former && go build -buildvcs=false -o ../vnfm-former .
 	VNFM_TEST_FORMER=$(CURDIR)/bin/vnfm-former go test -v -timeout 10m -run TestRollingUpgrade .
+
+# For how long, as Go writes it.
+VNFM_SOAK ?= 24m
+
+soak: postgres
+	VNFM_SOAK=$(VNFM_SOAK) go test -v -timeout 0 -run '^TestSoak$$' .
 
 e2e: postgres
 	e2e/run

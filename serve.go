@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"crypto/tls"
+	"crypto/x509"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -50,6 +51,7 @@ type serveFlags struct {
 	VimTimeout      time.Duration      `default:"30s" env:"VNFM_VIM_TIMEOUT" help:"Time in which a VIM has to answer one call. Default: 30s."`
 	VimPatience     time.Duration      `default:"5m" env:"VNFM_VIM_PATIENCE" help:"Time that a VIM, or the NFVO, may be out of reach before an operation fails. Default: 5m."`
 	MgmtDriver      map[string]string  `name:"mgmt-driver" env:"VNFM_MGMT_DRIVERS" mapsep:"," placeholder:"NAME=PROGRAM" help:"Management driver of that name as a program of its own, see docs/management-drivers.md; may be repeated, or given as a list with commas."`
+	VimCA           string             `name:"vim-ca-file" env:"VNFM_VIM_CA_FILE" type:"path" placeholder:"FILE" help:"Certificates (PEM) of authorities that VIMs' certificates may be from, besides those of the system. A VIM that names its own is held to those."`
 	StackTimeout    time.Duration      `default:"60m" env:"VNFM_STACK_TIMEOUT" help:"Time in which Heat has to make a stack. Default: 60m."`
 	APIRoot         string             `name:"api-root" env:"VNFM_API_ROOT" placeholder:"URL" help:"Address of this server as others see it, the beginning of the links in notifications. Default: http:// and the address of the API."`
 	Grant           grant.Options      `embed:"" prefix:"grant-"`
@@ -112,6 +114,7 @@ type settings struct {
 	grants lcm.GrantSource
 	trust  vnfpkg.Trust
 	nfvo   *vnfpkg.NFVO
+	vims   *x509.CertPool // authorities of VIMs
 }
 
 // settings reads what options name, so that mistakes in them show before anything is started.
@@ -128,6 +131,9 @@ func (f *serveFlags) settings() (s settings, err error) {
 	if local, err := isLoopback("--listen", f.Listen); err == nil && !local {
 		// Clients are elsewhere, so what they name is not on this machine.
 		f.Peers.Deny = append(f.Peers.Deny, netip.MustParsePrefix("127.0.0.0/8"), netip.MustParsePrefix("::1/128"))
+	}
+	if s.vims, err = peer.Authorities("--vim-ca-file", f.VimCA); err != nil {
+		return s, err
 	}
 	if s.grants, err = f.Grant.Source(); err != nil {
 		return s, err
@@ -201,7 +207,7 @@ func (f *serveFlags) serve(ctx context.Context, logger *slog.Logger, ready func(
 	defer func() { err = errors.Join(err, db.Close()) }()
 
 	measured.Watch(ctx, db)
-	driver := heat.New(heat.Config{Timeout: f.VimTimeout, StackTimeout: f.StackTimeout, Observe: measured.VimCall, Logger: logger})
+	driver := heat.New(heat.Config{Timeout: f.VimTimeout, StackTimeout: f.StackTimeout, Authorities: with.vims, Observe: measured.VimCall, Logger: logger})
 	packages := f.packages(db, drivers, with)
 	vims := lcm.NewVimRegistry(db, driver)
 	manager := prepare(lcm.NewManager(db, db, packages, vims, driver, drivers), measured, with)

@@ -9,7 +9,7 @@ import (
 
 // NewVim A VIM to be registered.
 type NewVim struct {
-	// AuthCred username, password, user_domain_name and cert_verify.
+	// AuthCred username, password, user_domain_name, cert_verify, and ssl_ca_cert: the authorities of the VIM in PEM.
 	AuthCred map[string]interface{} `json:"auth_cred"`
 
 	// AuthURL The address of Keystone; /v3 is appended if it is missing.

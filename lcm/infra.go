@@ -23,6 +23,7 @@ type VimAccess struct {
 	ProjectDomain string // name
 	UserDomain    string // name
 	SkipVerify    bool   // do not check the server's certificate
+	Authorities   string // PEM: those that the server's certificate has to be from; "" = those of the process
 }
 
 // Deployment is what an infrastructure driver has to remember of a VNF's resources. It holds secrets and is sealed at rest.

@@ -88,7 +88,7 @@ func (r *VimRegistry) Update(ctx context.Context, id uuid.UUID, change VimChange
 	case vim.Type != vimTypeOpenStack && vim.IsDefault:
 		return nil, &InvalidRequest{"/vim/is_default", "VNFs are made in the default VIM, which has to be an OpenStack"}
 	case vim.Type != vimTypeOpenStack: // nobody is sure to reach it from here
-	case change.VimProject != nil || change.AuthCred != nil:
+	case change.VimProject != nil || change.AuthCred != nil || change.Extra[authoritiesKey] != nil:
 		if err := r.verify(ctx, vim); err != nil {
 			return nil, err
 		}
@@ -150,6 +150,10 @@ func (r *VimRegistry) verify(ctx context.Context, vim *Vim) error {
 }
 
 func accessOf(vim *Vim) (VimAccess, error) {
+	authorities, err := registeredAuthorities(vim)
+	if err != nil {
+		return VimAccess{}, err
+	}
 	access := VimAccess{
 		VimID:         vim.ID.String(),
 		AuthURL:       vim.AuthURL,
@@ -159,6 +163,7 @@ func accessOf(vim *Vim) (VimAccess, error) {
 		ProjectDomain: domain(text(vim.VimProject, "project_domain_name")),
 		UserDomain:    domain(text(vim.AuthCred, "user_domain_name")),
 		SkipVerify:    strings.EqualFold(text(vim.AuthCred, "cert_verify"), "false"),
+		Authorities:   authorities,
 	}
 	for _, required := range []struct{ attribute, value string }{
 		{"/vim/auth_url", access.AuthURL},
@@ -302,6 +307,10 @@ func (r *VimRegistry) tryInline(ctx context.Context, connection VimConnectionInf
 
 // inlineAccess reads the access from the connection itself, SOL003 4.4.1.6: nothing is looked up in the registry.
 func inlineAccess(connection VimConnectionInfo) (VimAccess, error) {
+	authorities, err := certificates("/vimConnectionInfo/0/interfaceInfo/trustedCertificates", connection.InterfaceInfo["trustedCertificates"])
+	if err != nil {
+		return VimAccess{}, err
+	}
 	access := VimAccess{
 		VimID:         connection.ID,
 		AuthURL:       identityV3(text(connection.InterfaceInfo, "endpoint")),
@@ -312,6 +321,7 @@ func inlineAccess(connection VimConnectionInfo) (VimAccess, error) {
 		ProjectDomain: domain(text(connection.AccessInfo, "projectDomain")),
 		UserDomain:    domain(text(connection.AccessInfo, "userDomain")),
 		SkipVerify:    strings.EqualFold(text(connection.InterfaceInfo, "skipCertificateVerification"), "true"),
+		Authorities:   authorities,
 	}
 	for _, required := range []struct{ attribute, value string }{
 		{"interfaceInfo/endpoint", access.AuthURL},

@@ -14,6 +14,22 @@ type TLSFiles struct {
 	KeyFile  string `env:"KEY_FILE" type:"path" placeholder:"FILE" help:"Key (PEM) of that certificate. Default: none."`
 }
 
+// Authorities are those of the system and of a file, if one is named. Errors name the option.
+func Authorities(option, file string) (*x509.CertPool, error) {
+	found, err := x509.SystemCertPool()
+	if err != nil || file == "" {
+		return found, err
+	}
+	content, err := os.ReadFile(file) //nolint:gosec // the operator's own choice
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", option, err)
+	}
+	if !found.AppendCertsFromPEM(content) {
+		return nil, fmt.Errorf("%s: %s holds no certificate in PEM", option, file)
+	}
+	return found, nil
+}
+
 // Config reads the files. Errors name the option, whose prefix is given, such as "--grant-".
 func (f *TLSFiles) Config(prefix string) (*tls.Config, error) {
 	config := &tls.Config{MinVersion: tls.VersionTLS12}

@@ -2,6 +2,7 @@ package heat
 
 import (
 	"context"
+	"crypto/x509"
 	"log/slog"
 	"time"
 
@@ -15,6 +16,8 @@ type Config struct {
 	Timeout      time.Duration // of one call; default 30 s
 	StackTimeout time.Duration // in which Heat has to make or change a stack; default 60 min
 	Logger       *slog.Logger  // default: the default logger
+	// Authorities are those that certificates of VIMs without authorities of their own have to be from. Default: those of the system.
+	Authorities *x509.CertPool
 	// Observe is told of each call of a service, which goes on with the context returned; end is called after it. Default: nobody.
 	Observe func(ctx context.Context, service, method string) (calling context.Context, end func(error))
 }
@@ -46,7 +49,8 @@ func New(config Config) *Driver {
 		config.Observe = func(ctx context.Context, _, _ string) (context.Context, func(error)) { return ctx, func(error) {} }
 	}
 	return &Driver{
-		config: config, sessions: sessions{timeout: config.Timeout, observe: config.Observe, byAccess: map[fingerprint]*session{}},
+		config: config, sessions: sessions{timeout: config.Timeout, trust: config.Authorities, log: config.Logger, observe: config.Observe,
+			byAccess: map[fingerprint]*session{}},
 		scripts: userdata.NewScripts(python.NewRunner(python.Config{})),
 	}
 }

@@ -3,6 +3,7 @@ package heat
 import (
 	"cmp"
 	"context"
+	"crypto/tls"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -52,6 +53,10 @@ func callError(service string, err error) error {
 	var denied *peer.DeniedError
 	if errors.As(err, &denied) {
 		return &lcm.Rejected{Peer: service, Status: http.StatusForbidden, Detail: denied.Error()}
+	}
+	var untrusted *tls.CertificateVerificationError
+	if errors.As(err, &untrusted) {
+		return &lcm.Rejected{Peer: service, Status: http.StatusBadGateway, Detail: "its certificate is not accepted: " + untrusted.Err.Error()}
 	}
 	// What net/http says of a connection holds the address and the reason, and no secret.
 	var connection *url.Error

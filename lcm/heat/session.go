@@ -4,9 +4,11 @@ import (
 	"context"
 	"crypto/sha256"
 	"crypto/tls"
+	"crypto/x509"
 	"encoding/json"
 	"fmt"
 	"io"
+	"log/slog"
 	"net"
 	"net/http"
 	"slices"
@@ -27,7 +29,7 @@ type fingerprint [sha256.Size]byte
 func fingerprintOf(access lcm.VimAccess) fingerprint {
 	encoded, err := json.Marshal([]any{
 		access.AuthURL, access.Region, access.Username, string(access.Password), access.Project, access.ProjectDomain,
-		access.UserDomain, access.SkipVerify,
+		access.UserDomain, access.SkipVerify, access.Authorities,
 	})
 	if err != nil {
 		panic(err) // strings and a boolean always marshal
@@ -38,6 +40,8 @@ func fingerprintOf(access lcm.VimAccess) fingerprint {
 // sessions are the logins to VIMs, each used until the VIM refuses it.
 type sessions struct {
 	timeout  time.Duration
+	trust    *x509.CertPool // as of Config
+	log      *slog.Logger
 	observe  func(ctx context.Context, service, method string) (context.Context, func(error)) // as of Config
 	mu       sync.Mutex
 	byAccess map[fingerprint]*session
@@ -129,7 +133,7 @@ func (s *sessions) login(ctx context.Context, access lcm.VimAccess) (_ *gophercl
 		Transport: bounded{&http.Transport{
 			Proxy:               http.ProxyFromEnvironment,
 			DialContext:         (&net.Dialer{Timeout: s.timeout, Control: peer.Policy{}.Control}).DialContext,
-			TLSClientConfig:     &tls.Config{MinVersion: tls.VersionTLS12, InsecureSkipVerify: access.SkipVerify}, //nolint:gosec // the operator's cert_verify
+			TLSClientConfig:     s.security(access),
 			TLSHandshakeTimeout: s.timeout,
 			MaxIdleConnsPerHost: 32,
 			IdleConnTimeout:     time.Minute,
@@ -149,6 +153,19 @@ func (s *sessions) login(ctx context.Context, access lcm.VimAccess) (_ *gophercl
 		return nil, loginError(access, err)
 	}
 	return provider, nil
+}
+
+// security says whose certificates are accepted: those of the authorities of the VIM, or else of the process.
+func (s *sessions) security(access lcm.VimAccess) *tls.Config {
+	if access.SkipVerify {
+		s.log.Warn("the certificate of a VIM is not checked: whoever is between can read its passwords", "vimId", access.VimID, "authUrl", access.AuthURL)
+	}
+	config := &tls.Config{MinVersion: tls.VersionTLS12, RootCAs: s.trust, InsecureSkipVerify: access.SkipVerify} //nolint:gosec // the client's choice
+	if access.Authorities != "" {
+		config.RootCAs = x509.NewCertPool()
+		config.RootCAs.AppendCertsFromPEM([]byte(access.Authorities))
+	}
+	return config
 }
 
 // maxAnswerBytes bounds what a VIM may answer: the resources of some ten thousand VNFCs are less.

@@ -1,14 +1,17 @@
 package heat
 
 import (
+	"bytes"
 	"context"
+	"crypto/x509"
+	"encoding/pem"
 	"errors"
 	"io"
 	"log"
+	"log/slog"
 	"net/http"
 	"net/http/httptest"
-	"net/http/httputil"
-	"net/url"
+	"os"
 	"strings"
 	"sync"
 	"testing"
@@ -16,6 +19,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"vnfm/api/peer/peertest"
 	"vnfm/lcm"
 	"vnfm/lcm/heat/heattest"
 )
@@ -185,28 +189,83 @@ func TestRegions(t *testing.T) {
 	}
 }
 
-func TestCertificatesAreChecked(t *testing.T) {
-	t.Parallel()
-	cloud := heattest.Start(t, heattest.Options{})
-	access := accessTo(cloud)
-	target, err := url.Parse(access.AuthURL)
+// overTLS is a cloud whose services have a certificate of an authority of their own, which is returned in PEM.
+func overTLS(t *testing.T) (access lcm.VimAccess, authority string) {
+	t.Helper()
+	cloud, err := heattest.New(heattest.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
-	path := target.Path
-	target.Path = ""
-	proxy := httptest.NewUnstartedServer(httputil.NewSingleHostReverseProxy(target))
-	proxy.Config.ErrorLog = log.New(io.Discard, "", 0)
-	proxy.StartTLS()
-	t.Cleanup(proxy.Close)
-	access.AuthURL = proxy.URL + path
-	driver := New(Config{})
-	if _, err := driver.Regions(t.Context(), access); err == nil || !strings.Contains(err.Error(), "certificate") {
-		t.Errorf("a certificate that nobody has signed: %v", err)
+	server := httptest.NewUnstartedServer(cloud.Handler())
+	server.Config.ErrorLog = log.New(io.Discard, "", 0)
+	server.StartTLS()
+	t.Cleanup(func() { server.Close(); cloud.Close() })
+	access = accessTo(cloud)
+	access.AuthURL = server.URL + "/identity/v3"
+	return access, string(pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: server.Certificate().Raw}))
+}
+
+func TestCertificatesAreChecked(t *testing.T) {
+	t.Parallel()
+	access, authority := overTLS(t)
+	certFile, _, _ := peertest.Certificate(t)
+	other, err := os.ReadFile(certFile)
+	if err != nil {
+		t.Fatal(err)
 	}
-	access.SkipVerify = true
-	if _, err := driver.Regions(t.Context(), access); err != nil {
-		t.Errorf("unchecked: %v", err)
+	all := x509.NewCertPool()
+	all.AppendCertsFromPEM([]byte(authority))
+	for _, row := range []struct {
+		name     string
+		trust    *x509.CertPool
+		of       string // the VIM
+		skip     bool
+		accepted bool
+	}{
+		{"nobody is trusted who has signed it", nil, "", false, false},
+		{"its authority is trusted for all VIMs", all, "", false, true},
+		{"its authority is trusted for this VIM", nil, authority, false, true},
+		{"one of several is its authority", nil, string(other) + authority, false, true},
+		{"the VIM has another authority", all, string(other), false, false},
+		{"it is not to be checked", nil, "", true, true},
+	} {
+		t.Run(row.name, func(t *testing.T) {
+			t.Parallel()
+			var logged bytes.Buffer
+			driver := New(Config{Authorities: row.trust, Logger: slog.New(slog.NewTextHandler(&logged, nil))})
+			vim := access
+			vim.Authorities, vim.SkipVerify = row.of, row.skip
+			_, err := driver.Regions(t.Context(), vim)
+			if (err == nil) != row.accepted {
+				t.Errorf("accepted %t: %v", row.accepted, err)
+			}
+			var rejected *lcm.Rejected
+			if err != nil && (!errors.As(err, &rejected) || !strings.Contains(err.Error(), vim.AuthURL) || !strings.Contains(err.Error(), "unknown authority")) {
+				t.Errorf("the error does not tell which VIM and why: %v", err)
+			}
+			if warned := strings.Contains(logged.String(), "level=WARN"); warned != row.skip {
+				t.Errorf("the log warns: %t: %s", warned, &logged)
+			}
+		})
+	}
+}
+
+// A login that was made with some trust is not used by who has another.
+func TestSessionsBelongToATrust(t *testing.T) {
+	t.Parallel()
+	access, authority := overTLS(t)
+	driver := New(Config{Logger: slog.New(slog.DiscardHandler)})
+	trusting := access
+	trusting.Authorities = authority
+	careless := access
+	careless.SkipVerify = true
+	for _, vim := range []lcm.VimAccess{trusting, careless} {
+		if _, err := driver.sessions.client(t.Context(), vim, heatService); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if _, err := driver.sessions.client(t.Context(), access, heatService); err == nil || !strings.Contains(err.Error(), "certificate") {
+		t.Errorf("the session of another trust is used: %v", err)
 	}
 }
 

@@ -146,5 +146,8 @@ func (c *Cloud) baseURL(r *http.Request) string {
 	if c.base != "" || r == nil {
 		return c.base
 	}
+	if r.TLS != nil {
+		return "https://" + r.Host
+	}
 	return "http://" + r.Host
 }

@@ -127,7 +127,7 @@ func bareServer(b *testing.B, databaseURL string) string {
 // of the same rows behind echo, with 8 clients in one run.
 func BenchmarkAPI(b *testing.B) {
 	c := newCluster(b, heattest.Options{})
-	p := c.serve("--log-level", "warn")
+	p := c.serve()
 	c.registerVim(p)
 	instance := c.instance(p)
 	p.timed(instance+"/instantiate", c.instantiation())
@@ -190,7 +190,7 @@ func BenchmarkAPI(b *testing.B) {
 // others, as a ratio to the page without a filter.
 func BenchmarkFilters(b *testing.B) {
 	c := newCluster(b, heattest.Options{})
-	p := c.serve("--log-level", "warn")
+	p := c.serve()
 	c.registerVim(p)
 	p.timed(c.instance(p)+"/instantiate", c.instantiation())
 	connection, err := pgx.Connect(b.Context(), c.database)
@@ -243,7 +243,7 @@ func BenchmarkOverhead(b *testing.B) {
 		b.Run(delay.String(), func(b *testing.B) {
 			delays := heattest.Delays{"OS::Nova::Server": {Create: delay, Delete: delay}}
 			c := newCluster(b, heattest.Options{Delays: delays})
-			p := c.serve("--log-level", "warn")
+			p := c.serve()
 			c.registerVim(p)
 			instance := c.instance(p)
 			for b.Loop() {
@@ -271,7 +271,7 @@ func BenchmarkOverheadOfChanges(b *testing.B) {
 	for _, delay := range []time.Duration{0, 5 * time.Second} {
 		b.Run(delay.String(), func(b *testing.B) {
 			c := newCluster(b, heattest.Options{Delays: heattest.Delays{"OS::Nova::Server": {Create: delay, Delete: delay}}})
-			p := c.serve("--log-level", "warn")
+			p := c.serve()
 			c.registerVim(p)
 			instance := c.instance(p)
 			p.timed(instance+"/instantiate", c.instantiation())
@@ -325,7 +325,7 @@ func BenchmarkThousandOperations(b *testing.B) {
 			{Name: "net0", CIDR: netip.MustParsePrefix("10.10.0.0/16")}, {Name: "net1", CIDR: netip.MustParsePrefix("10.11.0.0/16")},
 		},
 	})
-	p := c.serve("--log-level", "warn")
+	p := c.serve()
 	c.registerVim(p)
 	instances := []string{c.instance(p)}
 	var first struct{ VnfdID string }
@@ -384,7 +384,7 @@ func (p *process) timed(path string, body any) float64 {
 func BenchmarkUpload(b *testing.B) {
 	const size = 1 << 30
 	c := newCluster(b, heattest.Options{})
-	p := c.serve("--log-level", "warn")
+	p := c.serve()
 	block := make([]byte, 1<<20)
 	rand.New(rand.NewSource(1)).Read(block)
 	content := func() io.Reader { return io.LimitReader(&repeating{block: block}, size) }

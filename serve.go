@@ -43,7 +43,7 @@ type serveFlags struct {
 	TLS             auth.TLSOptions    `embed:"" prefix:"tls-" envprefix:"VNFM_TLS_"`
 	AuditRetention  time.Duration      `default:"8760h" env:"VNFM_AUDIT_RETENTION" help:"Time for which it is known who has changed what. Default: 8760h (a year)."`
 	DrainDelay      time.Duration      `default:"0s" env:"VNFM_DRAIN_DELAY" help:"Time for which the server still answers when it is told to stop, while /readyz says that it is not ready: proxies before several servers then cost no request. Default: 0s."`
-	BehindProxy     bool               `env:"VNFM_BEHIND_PROXY" help:"Serve plain HTTP on an address that others reach: a proxy in front of it has TLS."`
+	BehindProxy     bool               `env:"VNFM_BEHIND_PROXY" help:"A proxy is in front, which has TLS and tells the addresses of clients in X-Forwarded-For; plain HTTP may be served on an address that others reach."`
 	Workers         int                `default:"200" env:"VNFM_WORKERS" help:"Operations that this process carries out at once. Default: 200."`
 	MaxPackageBytes int64              `default:"17179869184" env:"VNFM_MAX_PACKAGE_BYTES" help:"Largest VNF package, in bytes. Default: 17179869184 (16 GiB)."`
 	PageSize        int                `default:"100" env:"VNFM_PAGE_SIZE" help:"Elements of a list in one answer. Default: 100."`

@@ -28,7 +28,7 @@ func (s *Server) audit(next echo.HandlerFunc) echo.HandlerFunc {
 		if reads(request.Method) || s.config.Audit == nil {
 			return next(c)
 		}
-		event := &access.Event{ID: uuid.MustParse(requestID(c)), Address: request.RemoteAddr, Method: request.Method, Path: request.URL.EscapedPath()}
+		event := &access.Event{ID: uuid.MustParse(requestID(c)), Address: s.remote(c), Method: request.Method, Path: request.URL.EscapedPath()}
 		if caller := access.Of(request.Context()); caller != nil {
 			event.ProjectID, event.UserID, event.UserName = storable(caller.Project), storable(caller.User), storable(caller.Name)
 		}
@@ -50,6 +50,14 @@ func (s *Server) audit(next echo.HandlerFunc) echo.HandlerFunc {
 		}
 		return err
 	}
+}
+
+// remote is where a request comes from, with the port if no proxy is between.
+func (s *Server) remote(c echo.Context) string {
+	if s.config.BehindProxy {
+		return c.RealIP()
+	}
+	return c.Request().RemoteAddr
 }
 
 // auditTime is how long an answer waits until its status is noted.

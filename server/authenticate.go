@@ -54,7 +54,7 @@ func (s *Server) authenticate(next echo.HandlerFunc) echo.HandlerFunc {
 			return next(c)
 		}
 		c.Response().Header().Set(echo.HeaderCacheControl, "no-store") // caches do not know all the ways in which clients prove who they are
-		caller, err := gate.Admit(request)
+		caller, err := s.admit(c)
 		if err != nil {
 			return err
 		}

@@ -27,6 +27,12 @@ var people = map[string][2]string{
 // guarded is a server that lets in who has a password.
 func guarded(t *testing.T) *bench {
 	t.Helper()
+	return guardedWith(t, func(*server.Config) {})
+}
+
+// guardedWith is guarded with a configuration.
+func guardedWith(t *testing.T, configure func(*server.Config)) *bench {
+	t.Helper()
 	hash, err := bcrypt.GenerateFromPassword([]byte("geheim"), bcrypt.MinCost)
 	if err != nil {
 		t.Fatal(err)
@@ -39,7 +45,7 @@ func guarded(t *testing.T) *bench {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return setupOn(t, nil, func(config *server.Config) { config.Gate = gate })
+	return setupOn(t, nil, func(config *server.Config) { config.Gate = gate; configure(config) })
 }
 
 // loggedIn is a transport that adds a user and a password.

@@ -65,8 +65,41 @@ func TestClientsAreKnownByTheirAddress(t *testing.T) {
 	} {
 		request := httptest.NewRequest(http.MethodGet, "/", nil)
 		request.RemoteAddr = remote
-		if got := clientOf(echo.New().NewContext(request, nil)); got != want {
+		request.Header.Set("X-Forwarded-For", "198.51.100.9") // anybody may write that
+		request.Header.Set("X-Real-Ip", "198.51.100.9")
+		e := echo.New()
+		e.IPExtractor = direct
+		if got := clientOf(e.NewContext(request, nil)); got != want {
 			t.Errorf("%s is %s, want %s", remote, got, want)
+		}
+	}
+}
+
+func TestClientsBehindAProxy(t *testing.T) {
+	t.Parallel()
+	for name, row := range map[string]struct {
+		forwarded []string
+		want      string
+	}{
+		"the proxy tells one":                 {[]string{"192.0.2.1"}, "192.0.2.1"},
+		"with a port":                         {[]string{"192.0.2.1:4711"}, "192.0.2.1"},
+		"of IPv6":                             {[]string{"2001:db8::1"}, "2001:db8::1"},
+		"of IPv6 with a port":                 {[]string{"[2001:db8::1]:4711"}, "2001:db8::1"},
+		"the client has told others before":   {[]string{"198.51.100.9, 10.0.0.1, 192.0.2.1"}, "192.0.2.1"},
+		"in a header of its own":              {[]string{"198.51.100.9", "192.0.2.1"}, "192.0.2.1"},
+		"a private address is one as well":    {[]string{"198.51.100.9, 10.0.0.1"}, "10.0.0.1"},
+		"the proxy tells none":                {nil, "10.9.9.9"},
+		"the proxy tells what is no address":  {[]string{"192.0.2.1, unknown"}, "10.9.9.9"},
+		"the proxy tells nothing at all":      {[]string{""}, "10.9.9.9"},
+		"an address in the form of the other": {[]string{"::ffff:192.0.2.1"}, "192.0.2.1"},
+	} {
+		request := httptest.NewRequest(http.MethodGet, "/", nil)
+		request.RemoteAddr = "10.9.9.9:80"
+		for _, value := range row.forwarded {
+			request.Header.Add("X-Forwarded-For", value)
+		}
+		if got := proxied(request); got != row.want {
+			t.Errorf("%s: %s, want %s", name, got, row.want)
 		}
 	}
 }

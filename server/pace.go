@@ -3,7 +3,6 @@ package server
 import (
 	"fmt"
 	"net/http"
-	"net/netip"
 	"slices"
 	"strconv"
 	"sync"
@@ -41,37 +40,25 @@ func clientOf(c echo.Context) string {
 	return addressOf(c)
 }
 
-// addressOf is where a request comes from. An IPv6 host has a network of its own to choose addresses from.
-func addressOf(c echo.Context) string {
-	remote, err := netip.ParseAddrPort(c.Request().RemoteAddr)
-	if err != nil {
-		return c.Request().RemoteAddr
-	}
-	address := remote.Addr().Unmap().WithZone("")
-	if address.Is6() {
-		const host = 64
-		network, _ := address.Prefix(host) // 64 is a length that every address has
-		return network.String()
-	}
-	return address.String()
-}
-
-// pace lets every client ask so often per second, on average, and a burst of two seconds' worth at once. It is a token bucket, kept as the
-// time at which it will be full again.
+// pace lets every client ask so often per second, on average, and some times at once. It is a token bucket, kept as the time at which it
+// will be full again.
 type pace struct {
 	interval time.Duration // between two requests; 0 = no limit
+	burst    time.Duration // that many intervals' worth at once
 	now      func() time.Time
 
 	mu   sync.Mutex
 	full map[string]time.Time
 }
 
+// burstTime is what clients may ask at once, and at least one request.
 const burstTime = 2 * time.Second
 
 func newPace(perSecond float64) *pace {
 	p := &pace{now: time.Now, full: map[string]time.Time{}}
 	if perSecond > 0 {
 		p.interval = time.Duration(float64(time.Second) / perSecond)
+		p.burst = max(burstTime, p.interval)
 	}
 	return p
 }
@@ -83,18 +70,45 @@ func (p *pace) wait(client string) time.Duration {
 	}
 	p.mu.Lock()
 	defer p.mu.Unlock()
+	full, late := p.next(client)
+	if late == 0 {
+		p.full[client] = full
+	}
+	return late
+}
+
+// late is how long it takes until a client has a token, which stays. Nobody, "", has always one.
+func (p *pace) late(client string) time.Duration {
+	if client == "" {
+		return 0
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	_, late := p.next(client)
+	return late
+}
+
+// note takes a token of a client, also one that it does not have yet.
+func (p *pace) note(client string) {
+	if client == "" {
+		return
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	full, _ := p.next(client)
+	p.full[client] = full
+}
+
+// next is the time at which a client's bucket is full again if it takes a token, and how long it takes until there is one.
+func (p *pace) next(client string) (full time.Time, late time.Duration) {
 	now := p.now()
 	p.forget(now)
-	full := p.full[client]
+	full = p.full[client]
 	if full.Before(now) {
 		full = now
 	}
 	full = full.Add(p.interval)
-	if late := full.Sub(now) - max(burstTime, p.interval); late > 0 {
-		return late
-	}
-	p.full[client] = full
-	return 0
+	return full, max(0, full.Sub(now)-p.burst)
 }
 
 // maxBuckets is from which number on buckets are looked for that are full, and so no different from none.
@@ -114,7 +128,7 @@ func (p *pace) forget(now time.Time) {
 // pacedByAddress refuses the requests of addresses that send too many, before anybody asks who they are from.
 func (s *Server) pacedByAddress(next echo.HandlerFunc) echo.HandlerFunc {
 	return func(c echo.Context) error {
-		if s.config.BehindProxy {
+		if !s.knowsOrigin(c) {
 			return next(c)
 		}
 		return s.keepPace(c, addressOf(c), next)

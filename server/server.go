@@ -73,7 +73,7 @@ type Config struct {
 	Away          func(err error) bool            // whether an error says that the database is away for a while; default: none does
 	PageSize      int                             // elements of a list in one answer; default 100
 	RateLimit     float64                         // requests a second of one client; 0 = as many as it likes
-	BehindProxy   bool                            // all clients have the address of a proxy
+	BehindProxy   bool                            // a proxy is in front, which tells the addresses of clients
 	Hosts         []string                        // names by which clients may call it, besides addresses; nil: any
 	Patience      time.Duration                   // with a client that sends or takes nothing; default 1 minute
 	DrainDelay    time.Duration                   // between saying that the server is not ready any more and its end; default none
@@ -90,6 +90,7 @@ type Server struct {
 	leaving   atomic.Bool // the server is about to stop
 	pace      *pace
 	places    *concurrency
+	guesses   *guesses
 
 	instances, operations, packages     collection
 	lcmSubscriptions, pkgmSubscriptions collection
@@ -129,7 +130,7 @@ func New(config Config) (*Server, error) {
 		config.Telemetry = telemetry.New("unknown")
 	}
 	s := &Server{config: config, echo: echo.New(), validator: validator}
-	s.pace, s.places = newPace(config.RateLimit), newConcurrency(config.Patience)
+	s.pace, s.places, s.guesses = newPace(config.RateLimit), newConcurrency(config.Patience), newGuesses()
 	s.instances = validator.collectionOf("/vnflcm/v1/vnf_instances",
 		[]string{"vnfConfigurableProperties", "vimConnectionInfo", "instantiatedVnfInfo", "metadata", "extensions"})
 	s.operations = validator.collectionOf("/vnflcm/v1/vnf_lcm_op_occs",
@@ -139,6 +140,10 @@ func New(config Config) (*Server, error) {
 	s.lcmSubscriptions = validator.collectionOf("/vnflcm/v1/subscriptions", nil)
 	s.pkgmSubscriptions = validator.collectionOf("/vnfpkgm/v1/subscriptions", nil)
 	s.auditEvents = validator.collectionOf("/audit/v1/events", nil)
+	s.echo.IPExtractor = direct
+	if config.BehindProxy {
+		s.echo.IPExtractor = proxied
+	}
 	s.echo.HideBanner, s.echo.HidePort = true, true
 	s.echo.HTTPErrorHandler = s.writeProblem
 	s.echo.Pre(tidy)

@@ -14,9 +14,22 @@ import (
 // authenticator is one way to find out who sends a request. Its errors are *[Refused], *[Unavailable], or *[access.Denied].
 type authenticator interface {
 	authenticate(request *http.Request) (*access.Caller, error)
+	// offered tells what is remembered of the credentials that a request has.
+	offered(request *http.Request) Credentials
 	// challenge is the value of WWW-Authenticate: how a client has to say who it is (RFC 9110 11.6.1).
 	challenge() string
 }
+
+// Credentials is what is remembered of those of a request.
+type Credentials int
+
+// Who guesses sends unknown credentials, each once.
+const (
+	NoCredentials      Credentials = iota // also those that cannot be guessed
+	UnknownCredentials                    // never seen, as far as is remembered
+	GoodCredentials                       // they were good once; they may be good no longer
+	BadCredentials                        // they were refused last
+)
 
 // Refused says that a request does not prove who sends it; the client gets 401.
 type Refused struct{ Detail string }
@@ -54,6 +67,12 @@ func (g *Gate) Admit(request *http.Request) (*access.Caller, error) {
 		return nil, &access.Denied{Detail: "the credentials are not for a project; whatever is made belongs to one"}
 	}
 	return caller, nil
+}
+
+// Offered tells what is remembered of the credentials of a request, and which account they are for; "" if they do not say.
+func (g *Gate) Offered(request *http.Request) (of Credentials, account string) {
+	account, _, _ = request.BasicAuth()
+	return g.by.offered(request), account
 }
 
 // Allow returns a caller as the policy lets it do something, such as "packages:read"; *[access.Denied] if it does not.

@@ -2,6 +2,7 @@ package auth
 
 import (
 	"crypto/sha256"
+	"errors"
 	"sync"
 	"time"
 
@@ -18,11 +19,26 @@ const (
 	cacheSize = 10_000
 )
 
-// cache remembers credentials that were found good. It holds digests of them only.
+// cache remembers credentials that were found good, and that others were not. It holds digests of them only.
 type cache struct {
 	mu     sync.Mutex
 	known  map[[sha256.Size]byte]admitted
+	bad    map[[sha256.Size]byte]struct{}
 	asking singleflight.Group
+}
+
+// offered tells what is remembered of some credentials.
+func (c *cache) offered(credentials string) Credentials {
+	key := sha256.Sum256([]byte(credentials))
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if _, bad := c.bad[key]; bad {
+		return BadCredentials
+	}
+	if _, good := c.known[key]; good {
+		return GoodCredentials
+	}
+	return UnknownCredentials
 }
 
 type admitted struct {
@@ -43,6 +59,7 @@ func (c *cache) find(credentials string, ask func() (*access.Caller, time.Time, 
 	found, err, _ := c.asking.Do(string(key[:]), func() (any, error) {
 		caller, until, err := ask()
 		if err != nil {
+			c.refuse(key, err)
 			return nil, err
 		}
 		c.keep(key, caller, until)
@@ -72,4 +89,18 @@ func (c *cache) keep(key [sha256.Size]byte, caller *access.Caller, until time.Ti
 		c.known = map[[sha256.Size]byte]admitted{}
 	}
 	c.known[key] = admitted{caller, until}
+	delete(c.bad, key)
+}
+
+// refuse remembers credentials that were not accepted. They are asked about again each time.
+func (c *cache) refuse(key [sha256.Size]byte, err error) {
+	if !errors.As(err, new(*Refused)) {
+		return
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.bad == nil || len(c.bad) >= cacheSize { // strangers can fill this one
+		c.bad = map[[sha256.Size]byte]struct{}{}
+	}
+	c.bad[key] = struct{}{}
 }

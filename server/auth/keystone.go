@@ -41,6 +41,14 @@ func (k *keystone) authenticate(request *http.Request) (*access.Caller, error) {
 	})
 }
 
+func (k *keystone) offered(request *http.Request) Credentials {
+	token := request.Header.Get("X-Auth-Token")
+	if token == "" {
+		return NoCredentials
+	}
+	return k.cache.offered(token)
+}
+
 func (k *keystone) ask(ctx context.Context, token string) (*access.Caller, time.Time, error) {
 	provider := &gophercloud.ProviderClient{HTTPClient: *k.client}
 	provider.SetToken(token)

@@ -34,9 +34,26 @@ type bearer struct {
 
 func (*bearer) challenge() string { return `Bearer realm="vnfm"` }
 
-func (b *bearer) authenticate(request *http.Request) (*access.Caller, error) {
+// bearerToken is the access token of a request; "" if it has none.
+func bearerToken(request *http.Request) string {
 	scheme, token, _ := strings.Cut(request.Header.Get("Authorization"), " ")
-	if !strings.EqualFold(scheme, "Bearer") || token == "" {
+	if !strings.EqualFold(scheme, "Bearer") {
+		return ""
+	}
+	return token
+}
+
+func (b *bearer) offered(request *http.Request) Credentials {
+	token := bearerToken(request)
+	if token == "" {
+		return NoCredentials
+	}
+	return b.cache.offered(token)
+}
+
+func (b *bearer) authenticate(request *http.Request) (*access.Caller, error) {
+	token := bearerToken(request)
+	if token == "" {
 		return nil, &Refused{"the request has no access token: it goes into the header Authorization, after Bearer"}
 	}
 	return b.cache.find(token, func() (*access.Caller, time.Time, error) {

@@ -138,7 +138,7 @@ func (b *basic) authenticate(request *http.Request) (*access.Caller, error) {
 		return nil, &Unavailable{"the file of users", err}
 	}
 	// That the password is right is remembered, and not what the user may do. The hash is part of it: a new password ends the old one at once.
-	_, err = b.cache.find(string(found.hash)+"\x00"+name+"\x00"+password, func() (*access.Caller, time.Time, error) {
+	_, err = b.cache.find(remembered(found, name, password), func() (*access.Caller, time.Time, error) {
 		b.checking <- struct{}{}
 		defer func() { <-b.checking }()
 		if err := bcrypt.CompareHashAndPassword(found.hash, []byte(password)); err != nil || !known {
@@ -152,10 +152,30 @@ func (b *basic) authenticate(request *http.Request) (*access.Caller, error) {
 	return &found.caller, nil
 }
 
+// remembered is what credentials are remembered by.
+func remembered(of user, name, password string) string {
+	return string(of.hash) + "\x00" + name + "\x00" + password
+}
+
+func (b *basic) offered(request *http.Request) Credentials {
+	name, password, ok := request.BasicAuth()
+	if !ok {
+		return NoCredentials
+	}
+	found, _, err := b.users.find(name)
+	if err != nil {
+		return NoCredentials // nobody can be admitted now
+	}
+	return b.cache.offered(remembered(found, name, password))
+}
+
 // certificates knows users by the common names of their certificates, which the connection has checked.
 type certificates struct{ users *users }
 
 func (*certificates) challenge() string { return "Mutual" }
+
+// offered implements authenticator: nobody guesses a key.
+func (*certificates) offered(*http.Request) Credentials { return NoCredentials }
 
 func (c *certificates) authenticate(request *http.Request) (*access.Caller, error) {
 	if request.TLS == nil || len(request.TLS.VerifiedChains) == 0 {

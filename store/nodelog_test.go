@@ -118,7 +118,7 @@ func TestNodeLogsAreForgotten(t *testing.T) {
 	}
 	age(29, kept[lcm.StateCompleted])
 	age(31, kept[lcm.StateFailed], kept[lcm.StateFailedTemp], kept[lcm.StateProcessing])
-	work(t, db, runner{db: db}, processor{db: db})
+	work(t, db, runner{db: db}, processor{db: db, got: make(chan uuid.UUID, 10)})
 	for range 1000 {
 		if count(lcm.StateFailed) == 0 {
 			break

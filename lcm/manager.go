@@ -112,6 +112,11 @@ func (m *Manager) Instances(ctx context.Context, page Page) ([]*VnfInstance, boo
 	return m.instances.Instances(ctx, page)
 }
 
+// CountInstances returns how many VNF instances there are in each state.
+func (m *Manager) CountInstances(ctx context.Context) (map[InstantiationState]int, error) {
+	return m.instances.CountInstances(ctx)
+}
+
 // DeleteInstance removes a VNF instance identifier, SOL003 5.4.3.3.5.
 func (m *Manager) DeleteInstance(ctx context.Context, id uuid.UUID) error {
 	return m.instances.DeleteInstance(ctx, id)
@@ -130,6 +135,11 @@ func (m *Manager) Operations(ctx context.Context, page Page) ([]*Operation, bool
 // NodeLogs returns what the jobs of an operation have written last on its nodes; nothing if it has had none.
 func (m *Manager) NodeLogs(ctx context.Context, id uuid.UUID) ([]NodeLog, error) {
 	return m.operations.NodeLogs(ctx, id)
+}
+
+// CountOperations returns how many operation occurrences there are in each state that is not final.
+func (m *Manager) CountOperations(ctx context.Context) (map[OperationState]int, error) {
+	return m.operations.CountOperations(ctx)
 }
 
 // Retry lets a failed operation go on with the step that failed, SOL003 5.4.14.

@@ -125,10 +125,11 @@ type TerminateRequest struct {
 
 // Page asks for a part of a list, in the order of creation.
 type Page struct {
-	Limit int    // the greatest number of elements; 0 = all
-	After Cursor // the zero value starts at the beginning
-	Where []filter.Condition
-	Whole bool // with the attributes that SOL003 leaves out of lists by default
+	Limit  int    // the greatest number of elements; 0 = all
+	After  Cursor // the zero value starts at the beginning
+	Where  []filter.Condition
+	Whole  bool // with the attributes that SOL003 leaves out of lists by default
+	Newest bool // the other way round: the newest element is the first
 }
 
 // Cursor names the last element that a client has seen. It stays right while elements come and go.

@@ -19,6 +19,8 @@ type InstanceStore interface {
 	// Instances returns a page, unless it is to be whole without the attributes that SOL003 leaves out of lists by default
 	// (vnfConfigurableProperties, vimConnectionInfo, instantiatedVnfInfo, metadata, extensions), and whether more follow.
 	Instances(ctx context.Context, page Page) ([]*VnfInstance, bool, error)
+	// CountInstances returns how many there are in each state.
+	CountInstances(ctx context.Context) (map[InstantiationState]int, error)
 	// DeleteInstance removes an instance that is NOT_INSTANTIATED and has no operation under way, and the VIM that it may be, which nobody else may
 	// use; else *[Conflict].
 	DeleteInstance(ctx context.Context, id uuid.UUID) error
@@ -43,6 +45,8 @@ type OperationStore interface {
 	Operations(ctx context.Context, page Page) ([]*Operation, bool, error)
 	// NodeLogs returns what the jobs of an operation have written last on its nodes, in the order of their names.
 	NodeLogs(ctx context.Context, id uuid.UUID) ([]NodeLog, error)
+	// CountOperations returns how many there are in each state that is not final.
+	CountOperations(ctx context.Context) (map[OperationState]int, error)
 }
 
 // Precondition is what a VNF instance must be like at the moment when an operation begins.

@@ -68,8 +68,7 @@ func (s *Store) Events(ctx context.Context, asked lcm.Page) ([]*access.Event, bo
 	}
 	query := `
 		SELECT id, created_at, project_id, user_id, user_name, address, method, path, status, ended_at FROM audit_events
-		WHERE (created_at, id) > (@after, @id)` + where + scope(ctx, "project_id", args) + `
-		ORDER BY created_at, id LIMIT @limit`
+		WHERE true` + where + scope(ctx, "project_id", args) + inOrder("", asked.Newest, args)
 	return page(ctx, s.pool, asked.Limit, query, args, (*auditRow).event)
 }
 

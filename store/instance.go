@@ -158,9 +158,15 @@ func (s *Store) Instances(ctx context.Context, asked lcm.Page) ([]*lcm.VnfInstan
 			CASE WHEN @whole THEN i.extensions END AS extensions,
 			CASE WHEN @whole THEN i.vnf_configurable_properties END AS vnf_configurable_properties
 		FROM vnf_instances i
-		WHERE (i.created_at, i.id) > (@after, @id)` + where + `
-		ORDER BY i.created_at, i.id LIMIT @limit`
+		WHERE true` + where + inOrder("i.", asked.Newest, args)
 	return page(ctx, s.pool, asked.Limit, query, args, (*instanceRow).instance)
+}
+
+// CountInstances implements [lcm.InstanceStore].
+func (s *Store) CountInstances(ctx context.Context) (map[lcm.InstantiationState]int, error) {
+	args := pgx.NamedArgs{}
+	return counts[lcm.InstantiationState](ctx, s.pool, `
+		SELECT instantiation_state, count(*) FROM vnf_instances WHERE true`+scope(ctx, "project_id", args)+` GROUP BY instantiation_state`, args)
 }
 
 // instanceAttributes are the attributes of VnfInstance (SOL003 5.5.2.2).

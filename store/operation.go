@@ -220,9 +220,16 @@ func (s *Store) Operations(ctx context.Context, asked lcm.Page) ([]*lcm.Operatio
 			CASE WHEN @whole THEN resource_changes END AS resource_changes, CASE WHEN @whole THEN changed_info END AS changed_info,
 			CASE WHEN @whole THEN changed_ext_connectivity END AS changed_ext_connectivity,
 			CASE WHEN @whole THEN ` + progressExpression + ` END AS progress
-		FROM vnf_lcm_op_occs WHERE (created_at, id) > (@after, @id)` + where + scope(ctx, "project_id", args) + `
-		ORDER BY created_at, id LIMIT @limit`
+		FROM vnf_lcm_op_occs WHERE true` + where + scope(ctx, "project_id", args) + inOrder("", asked.Newest, args)
 	return page(ctx, s.pool, asked.Limit, query, args, (*operationRow).operation)
+}
+
+// CountOperations implements [lcm.OperationStore].
+func (s *Store) CountOperations(ctx context.Context) (map[lcm.OperationState]int, error) {
+	args := pgx.NamedArgs{}
+	return counts[lcm.OperationState](ctx, s.pool, `
+		SELECT state, count(*) FROM vnf_lcm_op_occs
+		WHERE state NOT IN ('COMPLETED', 'ROLLED_BACK', 'FAILED')`+scope(ctx, "project_id", args)+` GROUP BY state`, args)
 }
 
 // operationAttributes are the attributes of VnfLcmOpOcc (SOL003 5.5.2.13).

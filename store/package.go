@@ -131,9 +131,15 @@ func (s *Store) Packages(ctx context.Context, asked vnfpkg.Page) ([]*vnfpkg.Pack
 		return nil, false, err
 	}
 	query := selectSmall + `
-		WHERE (p.created_at, p.id) > (@after, @id)` + where + scope(ctx, "p.project_id", args) + `
-		ORDER BY p.created_at, p.id LIMIT @limit`
+		WHERE true` + where + scope(ctx, "p.project_id", args) + inOrder("p.", asked.Newest, args)
 	return page(ctx, s.pool, asked.Limit, query, args, (*packageRow).pkg)
+}
+
+// CountPackages implements [vnfpkg.Store].
+func (s *Store) CountPackages(ctx context.Context) (map[vnfpkg.OnboardingState]int, error) {
+	args := pgx.NamedArgs{}
+	return counts[vnfpkg.OnboardingState](ctx, s.pool, `
+		SELECT onboarding_state, count(*) FROM vnf_packages WHERE true`+scope(ctx, "project_id", args)+` GROUP BY onboarding_state`, args)
 }
 
 // packageAttributes are the attributes of VnfPkgInfo (SOL003 10.5.2.2).

@@ -55,6 +55,17 @@ func (s *sealer) seal(place string, value []byte) []byte {
 	return key.aead.Seal(bytes.Clone(key.id[:]), nil, value, []byte(place))
 }
 
+// Seal returns the sealed form of what clients of this database's servers keep, such as a session. It opens in every process that has the key,
+// for the same place, until the key is replaced.
+func (s *Store) Seal(place string, value []byte) []byte {
+	return s.sealer.seal("outside/"+place, value)
+}
+
+// OpenSealed returns the value that was given to Seal; an error if it was sealed for another place, with another key, or not at all.
+func (s *Store) OpenSealed(place string, sealed []byte) ([]byte, error) {
+	return s.sealer.open("outside/"+place, sealed)
+}
+
 // open returns the value of its sealed form; nil of nil.
 func (s *sealer) open(place string, sealed []byte) ([]byte, error) {
 	if sealed == nil {

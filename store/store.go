@@ -12,6 +12,7 @@ import (
 	"github.com/google/uuid"
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgconn"
+	"github.com/jackc/pgx/v5/pgtype"
 	"github.com/jackc/pgx/v5/pgxpool"
 	"github.com/riverqueue/river"
 	"github.com/riverqueue/river/riverdriver/riverpgxv5"
@@ -170,6 +171,38 @@ func listArgs(limit int, afterMicroseconds int64, afterID uuid.UUID, whole bool)
 		args["limit"] = limit + 1
 	}
 	return args
+}
+
+// inOrder is SQL that begins with AND and finds what follows a place in a list (@after, @id), with the order of the list. Columns begin with prefix.
+func inOrder(prefix string, newest bool, args pgx.NamedArgs) string {
+	compare, direction := ">", ""
+	if newest {
+		compare, direction = "<", " DESC"
+		if args["id"] == uuid.Nil {
+			args["after"] = pgtype.Timestamptz{InfinityModifier: pgtype.Infinity, Valid: true}
+		}
+	}
+	at, id := prefix+"created_at", prefix+"id"
+	return " AND (" + at + ", " + id + ") " + compare + " (@after, @id)\n\t\tORDER BY " + at + direction + ", " + id + direction + " LIMIT @limit"
+}
+
+// counts returns how many rows there are of each state; the query has rows of a state and a number.
+func counts[State ~string](ctx context.Context, q querier, sql string, args pgx.NamedArgs) (map[State]int, error) {
+	rows, err := q.Query(ctx, sql, args)
+	if err != nil {
+		return nil, fmt.Errorf("count: %w", err)
+	}
+	found := map[State]int{}
+	var state State
+	var number int
+	_, err = pgx.ForEachRow(rows, []any{&state, &number}, func() error {
+		found[state] = number
+		return nil
+	})
+	if err != nil {
+		return nil, fmt.Errorf("count: %w", err)
+	}
+	return found, nil
 }
 
 // page returns at most limit elements (0 = all) of a list, made of the rows of a query that is asked for one more, and whether there

@@ -20,6 +20,8 @@ type Store interface {
 	// Packages returns a page in the order of creation, and whether more follow. Vnfd is left out, and unless the page is to be whole
 	// SoftwareImages, Artifacts and UserDefinedData as well, as SOL003 does by default.
 	Packages(ctx context.Context, page Page) ([]*Package, bool, error)
+	// CountPackages returns how many there are in each state.
+	CountPackages(ctx context.Context) (map[OnboardingState]int, error)
 	// UpdatePackage changes a package by a function inside a transaction; an error of the function leaves it as it was. The
 	// content of a package that comes to be CREATED is removed. *[DuplicateVnfd] if the package comes to be ONBOARDED and
 	// another one has the VNFD id.
@@ -62,6 +64,8 @@ type Page struct {
 	After Cursor
 	Where []filter.Condition
 	Whole bool // with the attributes that SOL003 leaves out of lists by default
+	// Newest turns the order round: the newest package is the first.
+	Newest bool
 }
 
 // Cursor names the last element that a client has seen; the zero value starts at the beginning.
@@ -120,6 +124,11 @@ func (r *Registry) PackageOfVnfd(ctx context.Context, vnfdID string) (*Package, 
 // Packages returns a page of packages, and whether more follow.
 func (r *Registry) Packages(ctx context.Context, page Page) ([]*Package, bool, error) {
 	return r.store.Packages(ctx, page)
+}
+
+// CountPackages returns how many packages there are in each state.
+func (r *Registry) CountPackages(ctx context.Context) (map[OnboardingState]int, error) {
+	return r.store.CountPackages(ctx)
 }
 
 // Modification is VnfPkgInfoModifications (SOL005 9.5.2.2).

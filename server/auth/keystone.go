@@ -29,10 +29,19 @@ func newKeystone(url string, client *http.Client) *keystone {
 	return &keystone{url: url, client: client}
 }
 
+const tokenHeader = "X-Auth-Token" //nolint:gosec // no secret but the name of a header
+
+// service is Keystone for who has a token; "": nobody.
+func (k *keystone) service(token string) *gophercloud.ServiceClient {
+	provider := &gophercloud.ProviderClient{HTTPClient: *k.client}
+	provider.SetToken(token)
+	return &gophercloud.ServiceClient{ProviderClient: provider, Endpoint: k.url + "/"}
+}
+
 func (k *keystone) challenge() string { return fmt.Sprintf("Keystone uri=%q", k.url) }
 
 func (k *keystone) authenticate(request *http.Request) (*access.Caller, error) {
-	token := request.Header.Get("X-Auth-Token")
+	token := request.Header.Get(tokenHeader)
 	if token == "" {
 		return nil, &Refused{"the request has no token: it goes into the header X-Auth-Token"}
 	}
@@ -42,7 +51,7 @@ func (k *keystone) authenticate(request *http.Request) (*access.Caller, error) {
 }
 
 func (k *keystone) offered(request *http.Request) Credentials {
-	token := request.Header.Get("X-Auth-Token")
+	token := request.Header.Get(tokenHeader)
 	if token == "" {
 		return NoCredentials
 	}
@@ -50,9 +59,7 @@ func (k *keystone) offered(request *http.Request) Credentials {
 }
 
 func (k *keystone) ask(ctx context.Context, token string) (*access.Caller, time.Time, error) {
-	provider := &gophercloud.ProviderClient{HTTPClient: *k.client}
-	provider.SetToken(token)
-	found := tokens.Get(ctx, &gophercloud.ServiceClient{ProviderClient: provider, Endpoint: k.url + "/"}, token)
+	found := tokens.Get(ctx, k.service(token), token)
 	valid, err := found.ExtractToken()
 	if err != nil {
 		return nil, time.Time{}, k.failure(err)

@@ -228,7 +228,7 @@ func (f *serveFlags) serve(ctx context.Context, logger *slog.Logger, ready func(
 	}
 	api, err := server.New(server.Config{
 		Instances: manager, Operations: manager, Vims: vims, Packages: packages, Subscriptions: subscriptions,
-		Gate: with.gate, TLS: with.tls, Audit: db, DrainDelay: f.DrainDelay,
+		Gate: with.gate, Seals: db, TLS: with.tls, Audit: db, DrainDelay: f.DrainDelay,
 		Ready: db.Ready, Away: store.Away, Telemetry: measured, Logger: logger, PageSize: f.PageSize,
 		RateLimit: f.RateLimit, BehindProxy: f.BehindProxy, Hosts: f.hosts(),
 	})

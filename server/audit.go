@@ -25,7 +25,7 @@ type AuditLog interface {
 func (s *Server) audit(next echo.HandlerFunc) echo.HandlerFunc {
 	return func(c echo.Context) error {
 		request := c.Request()
-		if reads(request.Method) || s.config.Audit == nil {
+		if reads(request.Method) || s.config.Audit == nil || s.pageOf[matched(c)].Public {
 			return next(c)
 		}
 		event := &access.Event{ID: uuid.MustParse(requestID(c)), Address: s.remote(c), Method: request.Method, Path: request.URL.EscapedPath()}

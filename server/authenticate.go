@@ -9,6 +9,7 @@ import (
 
 	"vnfm/api/access"
 	"vnfm/server/auth"
+	"vnfm/server/ui"
 )
 
 // resources are what actions of a policy are about, by the beginning of their paths.
@@ -29,7 +30,10 @@ var public = map[string]bool{"/healthz": true, "/readyz": true}
 
 // actionOf is what a policy calls a request, such as instances:write; "" for what every caller may do: read which versions and documents there
 // are, and hear that there is no such resource.
-func actionOf(c echo.Context) string {
+func (s *Server) actionOf(c echo.Context) string {
+	if page, ok := s.pageOf[matched(c)]; ok {
+		return page.Action
+	}
 	verb := ":write"
 	if reads(c.Request().Method) {
 		verb = ":read"
@@ -50,14 +54,18 @@ func (s *Server) authenticate(next echo.HandlerFunc) echo.HandlerFunc {
 	}
 	return func(c echo.Context) error {
 		request := c.Request()
-		if public[c.Path()] && reads(request.Method) {
+		if public[c.Path()] && reads(request.Method) || s.pageOf[matched(c)].Public {
 			return next(c)
 		}
 		c.Response().Header().Set(echo.HeaderCacheControl, "no-store") // caches do not know all the ways in which clients prove who they are
-		caller, err := s.admit(c)
+		if ui.Has(request.URL.Path) {
+			request = s.pages.WithCredentials(request)
+		}
+		caller, err := s.admit(c, request)
 		if err != nil {
 			return err
 		}
+		request = c.Request()
 		c.SetRequest(request.WithContext(access.With(request.Context(), caller)))
 		return next(c)
 	}
@@ -67,7 +75,7 @@ func (s *Server) authenticate(next echo.HandlerFunc) echo.HandlerFunc {
 func (s *Server) authorize(next echo.HandlerFunc) echo.HandlerFunc {
 	return func(c echo.Context) error {
 		request := c.Request()
-		caller, action := access.Of(request.Context()), actionOf(c)
+		caller, action := access.Of(request.Context()), s.actionOf(c)
 		if caller == nil || action == "" {
 			return next(c)
 		}

@@ -2,6 +2,7 @@ package server
 
 import (
 	"errors"
+	"net/http"
 	"time"
 
 	"github.com/labstack/echo/v4"
@@ -35,23 +36,31 @@ func (g *guesses) note(address, account string) {
 	g.byAccount.note(account)
 }
 
-// admit returns who has sent a request, unless somebody guesses.
-func (s *Server) admit(c echo.Context) (*access.Caller, error) {
-	request := c.Request()
+// admit returns who has sent a request, which may have credentials of a session, unless somebody guesses.
+func (s *Server) admit(c echo.Context, request *http.Request) (caller *access.Caller, err error) {
 	offered, account := s.config.Gate.Offered(request)
+	err = s.judge(c, offered, account, func() error {
+		caller, err = s.config.Gate.Admit(request)
+		return err
+	})
+	return caller, err
+}
+
+// judge tries credentials, unless somebody guesses.
+func (s *Server) judge(c echo.Context, offered auth.Credentials, account string, try func() error) error {
 	address := ""
 	if s.knowsOrigin(c) {
 		address = addressOf(c)
 	}
 	if offered == auth.UnknownCredentials || offered == auth.BadCredentials {
 		if wait := s.guesses.late(address, account); wait > 0 {
-			return nil, tooMany(wait, "too many attempts with wrong credentials: try again later")
+			return tooMany(wait, "too many attempts with wrong credentials: try again later")
 		}
 	}
-	caller, err := s.config.Gate.Admit(request)
+	err := try()
 	if offered == auth.UnknownCredentials && errors.As(err, new(*auth.Refused)) {
 		s.guesses.note(address, account)
 		s.log(c).Warn("credentials refused", "address", c.RealIP(), "user", account)
 	}
-	return caller, err
+	return err
 }

@@ -44,7 +44,7 @@ func (s *Server) observe(next echo.HandlerFunc) echo.HandlerFunc {
 	return func(c echo.Context) error {
 		began := time.Now()
 		method, route := c.Request().Method, c.Path()
-		if s.validator.routes[matched(c)] == nil {
+		if _, known := s.pageOf[matched(c)]; !known && s.validator.routes[matched(c)] == nil {
 			method, route = noRoute, noRoute // what clients make up is no label
 		}
 		ctx, end := s.config.Telemetry.Request(c.Request(), method, route)

@@ -7,6 +7,8 @@ import (
 	"sync"
 	"time"
 
+	"vnfm/server/ui"
+
 	"github.com/labstack/echo/v4"
 )
 
@@ -77,6 +79,7 @@ const (
 	maxUploads, maxUploadsOfClient     = 10, 5
 	maxDownloads, maxDownloadsOfClient = 100, 25
 	maxWhole, maxWholeOfClient         = 4, 2
+	maxStreams, maxStreamsOfClient     = 500, 50
 	maxLarge, maxLargeOfClient         = 32, 8
 	largeBytes                         = 256 << 10 // from which size on a body is large
 )
@@ -86,6 +89,7 @@ type concurrency struct {
 	requests, uploads, downloads *places
 	whole                        *places // lists without pages
 	large                        *places // JSON bodies
+	streams                      *places // of what changes on pages in browsers
 }
 
 func newConcurrency(patience time.Duration) *concurrency {
@@ -94,14 +98,17 @@ func newConcurrency(patience time.Duration) *concurrency {
 		uploads:   newPlaces("uploads", maxUploads, maxUploadsOfClient, patience),
 		downloads: newPlaces("downloads", maxDownloads, maxDownloadsOfClient, patience),
 		whole:     newPlaces("lists of all records", maxWhole, maxWholeOfClient, patience),
+		streams:   newPlaces("pages that are looked at", maxStreams, maxStreamsOfClient, 0),
 		large:     newPlaces("large bodies", maxLarge, maxLargeOfClient, patience),
 	}
 }
 
 // of are the places that a request needs.
-func (l *concurrency) of(c echo.Context) []*places {
+func (l *concurrency) of(c echo.Context, page ui.Route) []*places {
 	request := c.Request()
 	switch {
+	case page.Stream:
+		return []*places{l.streams}
 	case slices.Contains(probes, c.Path()):
 		return nil
 	case slices.Contains(contentPaths, c.Path()) && request.Method == http.MethodPut:
@@ -119,7 +126,7 @@ func (l *concurrency) of(c echo.Context) []*places {
 // placed bounds how many requests are worked on at once.
 func (s *Server) placed(next echo.HandlerFunc) echo.HandlerFunc {
 	return func(c echo.Context) error {
-		for _, needed := range s.places.of(c) {
+		for _, needed := range s.places.of(c, s.pageOf[matched(c)]) {
 			giveBack, err := needed.take(c.Request().Context(), clientOf(c))
 			if err != nil {
 				return err

@@ -10,6 +10,7 @@ import (
 
 	"vnfm/api"
 	"vnfm/lcm"
+	"vnfm/server/ui"
 	"vnfm/vnfpkg"
 )
 
@@ -39,6 +40,10 @@ func (s *Server) writeProblem(err error, c echo.Context) {
 	var sent any
 	if json.Unmarshal(body(c), &sent) == nil { // else nothing was read
 		detail = lcm.Redact(detail, sent)
+	}
+	if ui.Has(c.Request().URL.Path) {
+		s.writeErrorPage(c, status, detail, later)
+		return
 	}
 	document, marshalErr := json.Marshal(api.ProblemDetails{Title: http.StatusText(status), Status: status, Detail: detail})
 	if marshalErr != nil {

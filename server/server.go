@@ -19,6 +19,7 @@ import (
 	"vnfm/lcm"
 	"vnfm/server/auth"
 	"vnfm/server/telemetry"
+	"vnfm/server/ui"
 	"vnfm/vnfpkg"
 )
 
@@ -27,6 +28,7 @@ type InstanceManager interface {
 	CreateInstance(ctx context.Context, request lcm.CreateRequest) (*lcm.VnfInstance, error)
 	Instance(ctx context.Context, id uuid.UUID) (*lcm.VnfInstance, error)
 	Instances(ctx context.Context, page lcm.Page) ([]*lcm.VnfInstance, bool, error)
+	CountInstances(ctx context.Context) (map[lcm.InstantiationState]int, error)
 	DeleteInstance(ctx context.Context, id uuid.UUID) error
 }
 
@@ -44,6 +46,7 @@ type OperationManager interface {
 	Operation(ctx context.Context, id uuid.UUID) (*lcm.Operation, error)
 	Operations(ctx context.Context, page lcm.Page) ([]*lcm.Operation, bool, error)
 	NodeLogs(ctx context.Context, id uuid.UUID) ([]lcm.NodeLog, error)
+	CountOperations(ctx context.Context) (map[lcm.OperationState]int, error)
 	Retry(ctx context.Context, id uuid.UUID) (*lcm.Operation, error)
 	Rollback(ctx context.Context, id uuid.UUID) (*lcm.Operation, error)
 	Fail(ctx context.Context, id uuid.UUID) (*lcm.Operation, error)
@@ -67,6 +70,7 @@ type Config struct {
 	Packages      *vnfpkg.Registry
 	Subscriptions SubscriptionRegistry
 	Gate          *auth.Gate                      // who may call; nil: everybody
+	Seals         ui.Seals                        // of sessions of people in browsers; needed with a gate
 	TLS           *tls.Config                     // nil: none
 	Audit         AuditLog                        // nil: nobody remembers
 	Ready         func(ctx context.Context) error // why the server cannot work now; nil: it can
@@ -87,7 +91,10 @@ type Server struct {
 	config    Config
 	echo      *echo.Echo
 	validator *validator
-	leaving   atomic.Bool // the server is about to stop
+	leaving   atomic.Bool   // the server is about to stop
+	left      chan struct{} // closed then
+	pages     *ui.UI
+	pageOf    map[string]ui.Route // by method and path
 	pace      *pace
 	places    *concurrency
 	guesses   *guesses
@@ -129,7 +136,7 @@ func New(config Config) (*Server, error) {
 	if config.Telemetry == nil {
 		config.Telemetry = telemetry.New("unknown")
 	}
-	s := &Server{config: config, echo: echo.New(), validator: validator}
+	s := &Server{config: config, echo: echo.New(), validator: validator, left: make(chan struct{})}
 	s.pace, s.places, s.guesses = newPace(config.RateLimit), newConcurrency(config.Patience), newGuesses()
 	s.instances = validator.collectionOf("/vnflcm/v1/vnf_instances",
 		[]string{"vnfConfigurableProperties", "vimConnectionInfo", "instantiatedVnfInfo", "metadata", "extensions"})
@@ -147,7 +154,10 @@ func New(config Config) (*Server, error) {
 	s.echo.HideBanner, s.echo.HidePort = true, true
 	s.echo.HTTPErrorHandler = s.writeProblem
 	s.echo.Pre(tidy)
-	s.echo.Use(s.observe, s.recoverPanics, s.named, s.pacedByAddress, s.patient, s.prompt, s.checkVersion, limitURI, s.authenticate, s.paced, s.placed,
+	if err := s.addPages(); err != nil {
+		return nil, err
+	}
+	s.echo.Use(s.observe, s.recoverPanics, s.pages.Guard, s.named, s.pacedByAddress, s.patient, s.prompt, s.checkVersion, limitURI, s.authenticate, s.paced, s.placed,
 		s.audit, s.authorize, s.negotiate, s.validate)
 	for _, route := range s.routes() {
 		s.echo.Add(route.method, route.path, route.handler)
@@ -211,6 +221,7 @@ func (s *Server) Serve(ctx context.Context, listener net.Listener) error {
 // stops are lost, and with them requests that a proxy cannot repeat.
 func (s *Server) leave() {
 	s.leaving.Store(true)
+	close(s.left)
 	<-time.After(s.config.DrainDelay)
 }
 

@@ -60,7 +60,7 @@ func setupOn(tb testing.TB, content func(vnfpkg.ContentStore) vnfpkg.ContentStor
 	var err error
 	consumers := notify.RegistryConfig{Client: peer.Policy{}.Client(nil, notify.CallTime), Test: true}
 	config := server.Config{
-		Instances: manager, Operations: manager, Vims: vims, Packages: b.packages, Subscriptions: notify.NewRegistry(db, consumers), Ready: db.Ready, PageSize: 3, Audit: db,
+		Instances: manager, Operations: manager, Vims: vims, Packages: b.packages, Subscriptions: notify.NewRegistry(db, consumers), Ready: db.Ready, PageSize: 3, Audit: db, Seals: db,
 		Logger: slog.New(slog.DiscardHandler),
 	}
 	change(&config)

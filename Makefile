@@ -6,7 +6,7 @@ GOVULNCHECK_VERSION := v1.1.4
 GOVULNCHECK := $(shell go env GOPATH)/bin/govulncheck
 VERSION := $(shell git describe --always --dirty 2>/dev/null || echo unknown)
 
-.PHONY: build demo run test race test-upgrade soak e2e bench lint generate postgres python openssh openssl
+.PHONY: build demo run test race test-upgrade soak e2e bench lint generate postgres python openssh openssl chromium
 
 build:
 	CGO_ENABLED=0 go build -trimpath -ldflags "-s -w -X main.version=$(VERSION)" -o bin/vnfm .
@@ -17,10 +17,10 @@ demo: postgres build
 run: postgres build
 	bin/vnfm serve --with-openstack-sim $(ARGS)
 
-test: postgres python openssh openssl
+test: postgres python openssh openssl chromium
 	go test -parallel 8 -timeout 20m ./...
 
-race: postgres python openssh openssl
+race: postgres python openssh openssl chromium
 	go test -race -parallel 8 -timeout 40m ./...
 
 # The version before this one: that of the last release, and as long as there is none, the one before the newest migration.
@@ -75,3 +75,7 @@ openssh:
 # Signs VNF packages in tests.
 openssl:
 	@command -v openssl >/dev/null || ./.ci/install-openssl
+
+# The operations page is tested in it.
+chromium:
+	@command -v chromium >/dev/null || command -v chromium-browser >/dev/null || command -v google-chrome >/dev/null || ./.ci/install-chromium

@@ -28,6 +28,7 @@ import (
 	"vnfm/samples"
 	"vnfm/samples/demo"
 	"vnfm/server/auth"
+	"vnfm/server/telemetry"
 	"vnfm/store"
 	"vnfm/store/postgres"
 	"vnfm/vnfpkg"
@@ -144,9 +145,9 @@ type logFlags struct {
 func (f *logFlags) logger(out *os.File) *slog.Logger {
 	options := &slog.HandlerOptions{Level: f.LogLevel}
 	if f.LogFormat == "text" || (f.LogFormat == "auto" && isTerminal(out)) {
-		return slog.New(slog.NewTextHandler(out, options))
+		return slog.New(telemetry.Logs(slog.NewTextHandler(out, options)))
 	}
-	return slog.New(slog.NewJSONHandler(io.Writer(out), options))
+	return slog.New(telemetry.Logs(slog.NewJSONHandler(io.Writer(out), options)))
 }
 
 func isTerminal(file *os.File) bool {

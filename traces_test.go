@@ -7,6 +7,7 @@ import (
 	"io"
 	"net/http"
 	"net/http/httptest"
+	"path"
 	"strings"
 	"sync"
 	"testing"
@@ -112,6 +113,20 @@ func TestTraceFollowsAnOperationThroughProcesses(t *testing.T) {
 			if !of[string(step.ParentSpanId)] {
 				t.Errorf("the step is not part of a run: %v", step)
 			}
+		}
+	}
+	for of, p := range map[string]*process{"/instantiate status=202": first, `msg="step done"`: second, `msg="operation state changed"`: second} {
+		told := 0
+		for line := range strings.Lines(p.log.String()) {
+			if strings.Contains(line, of) && strings.Contains(line, path.Base(location)) {
+				told++
+				if !strings.Contains(line, "trace_id="+trace+" span_id=") {
+					t.Errorf("a line of the log does not tell of its span: %s", line)
+				}
+			}
+		}
+		if told == 0 {
+			t.Errorf("the log has no line with %s", of)
 		}
 	}
 	if calls := gathered.of(trace, "Heat POST"); len(calls) != 1 {

@@ -190,7 +190,7 @@ func (a *attempt) perform(ctx context.Context, record *StepRecord, act action) (
 			if !a.worthRepeating(record, err) {
 				return Result{}, nil, err
 			}
-			a.log.Warn("step waits for its peer", "step", record.Name, "error", err)
+			a.log.WarnContext(ctx, "step waits for its peer", "step", record.Name, "error", err)
 			a.tell(record, err.Error())
 		} else {
 			if err := a.waits(ctx, record, result); err != nil {
@@ -228,7 +228,7 @@ func (a *attempt) interrupted(ctx context.Context) (Result, *time.Duration, erro
 func (a *attempt) call(ctx context.Context, act action) (result Result, err error) {
 	defer func() {
 		if cause := recover(); cause != nil {
-			a.log.Error("step panicked", "cause", cause, "stack", string(debug.Stack()))
+			a.log.ErrorContext(ctx, "step panicked", "cause", cause, "stack", string(debug.Stack()))
 			err = &Failure{Title: "Internal error", Status: http.StatusInternalServerError,
 				Detail: "an internal error ended the step; the server's log tells more"}
 		}
@@ -306,7 +306,7 @@ func (a *attempt) done(ctx context.Context, record *StepRecord, result Result) e
 		return a.fail(ctx, record, fmt.Errorf("store output of step %s: %w", record.Name, err))
 	}
 	record.State, record.Detail, record.Output, record.FinishedAt = StepDone, "", output, time.Now()
-	a.log.Info("step done", "step", record.Name, "duration", record.FinishedAt.Sub(record.StartedAt))
+	a.log.InfoContext(ctx, "step done", "step", record.Name, "duration", record.FinishedAt.Sub(record.StartedAt))
 	changed := a.run.instanceChanged
 	a.run.instanceChanged = false
 	return a.commit(ctx, Commit{Instance: changed, Deployment: true, Steps: []StepRecord{*record}})
@@ -356,7 +356,7 @@ func (a *attempt) move(ctx context.Context, event Event, reason error, steps ...
 		operation.Error = nil
 	}
 	operation.State, operation.CancelMode = next, ""
-	a.log.Info("operation state changed", "operationState", next, "error", reason)
+	a.log.InfoContext(ctx, "operation state changed", "operationState", next, "error", reason)
 	commit := Commit{Operation: true, Instance: next == StateCompleted || next == StateRolledBack, Deployment: true, Steps: steps}
 	if !next.Transient() {
 		commit.Release = new(time.Duration)

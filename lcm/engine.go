@@ -112,7 +112,7 @@ func (e *Engine) Run(ctx context.Context, id uuid.UUID) (*time.Duration, error) 
 	again, err := e.work(observed, asked, run, log)
 	end(err)
 	if errors.Is(err, ErrSuperseded) {
-		log.Warn("another run has taken over")
+		log.WarnContext(observed, "another run has taken over")
 		return nil, nil
 	}
 	return again, err

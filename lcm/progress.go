@@ -44,7 +44,7 @@ func (a *attempt) waits(ctx context.Context, record *StepRecord, result Result) 
 	}
 	err := a.commit(ctx, Commit{Deployment: true, Steps: []StepRecord{*record}})
 	if err != nil && !errors.Is(err, ErrSuperseded) {
-		a.log.Warn("state of a step is not stored yet", "step", record.Name, "error", err)
+		a.log.WarnContext(ctx, "state of a step is not stored yet", "step", record.Name, "error", err)
 		return nil
 	}
 	return err

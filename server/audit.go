@@ -40,7 +40,7 @@ func (s *Server) audit(next echo.HandlerFunc) echo.HandlerFunc {
 			ctx, cancel := context.WithTimeout(context.WithoutCancel(request.Context()), auditTime)
 			defer cancel()
 			if err := s.config.Audit.EndEvent(ctx, event.ID, status); err != nil {
-				s.log(c).Warn("audit", "error", err)
+				s.log(c).WarnContext(c.Request().Context(), "audit", "error", err)
 			}
 		}()
 		err := next(c)

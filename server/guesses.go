@@ -60,7 +60,7 @@ func (s *Server) judge(c echo.Context, offered auth.Credentials, account string,
 	err := try()
 	if offered == auth.UnknownCredentials && errors.As(err, new(*auth.Refused)) {
 		s.guesses.note(address, account)
-		s.log(c).Warn("credentials refused", "address", c.RealIP(), "user", account)
+		s.log(c).WarnContext(c.Request().Context(), "credentials refused", "address", c.RealIP(), "user", account)
 	}
 	return err
 }

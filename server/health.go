@@ -35,7 +35,7 @@ func (s *Server) readyz(c echo.Context) error {
 	ctx, cancel := context.WithTimeout(c.Request().Context(), readyTime)
 	defer cancel()
 	if err := s.config.Ready(ctx); err != nil {
-		s.log(c).Warn("not ready", "error", err)
+		s.log(c).WarnContext(c.Request().Context(), "not ready", "error", err)
 		return &problem{http.StatusServiceUnavailable, "the database cannot be reached or has not the schema of this version; the log tells more"}
 	}
 	return c.JSON(http.StatusOK, api.Health{Status: api.HealthStatusOk})

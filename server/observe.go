@@ -76,7 +76,7 @@ func (s *Server) recoverPanics(next echo.HandlerFunc) echo.HandlerFunc {
 	return func(c echo.Context) (err error) {
 		defer func() {
 			if cause := recover(); cause != nil {
-				s.log(c).Error("handler panicked", "cause", cause, "stack", string(debug.Stack()))
+				s.log(c).ErrorContext(c.Request().Context(), "handler panicked", "cause", cause, "stack", string(debug.Stack()))
 				err = fmt.Errorf("panic: %v", cause)
 			}
 		}()

@@ -28,7 +28,7 @@ func badRequest(detail string) error { return &problem{http.StatusBadRequest, de
 func (s *Server) writeProblem(err error, c echo.Context) {
 	if c.Response().Committed {
 		if c.Request().Context().Err() == nil {
-			s.log(c).Error("answer broke off", "error", err)
+			s.log(c).ErrorContext(c.Request().Context(), "answer broke off", "error", err)
 		}
 		return
 	}
@@ -61,7 +61,7 @@ func (s *Server) writeProblem(err error, c echo.Context) {
 	}
 	c.Response().WriteHeader(status)
 	if _, err := c.Response().Write(document); err != nil {
-		s.log(c).Debug("client has gone", "error", err)
+		s.log(c).DebugContext(c.Request().Context(), "client has gone", "error", err)
 	}
 }
 
@@ -86,7 +86,7 @@ func (s *Server) describe(err error, c echo.Context) (status int, detail string)
 		tooLarge      *http.MaxBytesError
 	)
 	if status := statusOfCaller(err); status == http.StatusServiceUnavailable {
-		s.log(c).Warn("nobody can be authenticated", "error", err)
+		s.log(c).WarnContext(c.Request().Context(), "nobody can be authenticated", "error", err)
 		return status, "who sends the request cannot be found out at present; ask again in a few seconds"
 	} else if status != 0 {
 		return status, err.Error()
@@ -125,11 +125,11 @@ func (s *Server) describe(err error, c echo.Context) (status int, detail string)
 	case errors.As(err, &routing):
 		return routing.Code, s.describeRouting(routing.Code, c)
 	case s.config.Away(err):
-		s.log(c).Warn("the database is away", "error", err)
+		s.log(c).WarnContext(c.Request().Context(), "the database is away", "error", err)
 		return http.StatusServiceUnavailable, "the database cannot be reached at present; ask again in a few seconds"
 	}
 	if c.Request().Context().Err() == nil {
-		s.log(c).Error("request failed", "error", err)
+		s.log(c).ErrorContext(c.Request().Context(), "request failed", "error", err)
 	}
 	return http.StatusInternalServerError, "an internal error; the server's log tells more under request id " + requestID(c)
 }

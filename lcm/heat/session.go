@@ -133,7 +133,7 @@ func (s *sessions) login(ctx context.Context, access lcm.VimAccess) (_ *gophercl
 		Transport: bounded{&http.Transport{
 			Proxy:               http.ProxyFromEnvironment,
 			DialContext:         (&net.Dialer{Timeout: s.timeout, Control: peer.Policy{}.Control}).DialContext,
-			TLSClientConfig:     s.security(access),
+			TLSClientConfig:     s.security(ctx, access),
 			TLSHandshakeTimeout: s.timeout,
 			MaxIdleConnsPerHost: 32,
 			IdleConnTimeout:     time.Minute,
@@ -156,9 +156,9 @@ func (s *sessions) login(ctx context.Context, access lcm.VimAccess) (_ *gophercl
 }
 
 // security says whose certificates are accepted: those of the authorities of the VIM, or else of the process.
-func (s *sessions) security(access lcm.VimAccess) *tls.Config {
+func (s *sessions) security(ctx context.Context, access lcm.VimAccess) *tls.Config {
 	if access.SkipVerify {
-		s.log.Warn("the certificate of a VIM is not checked: whoever is between can read its passwords", "vimId", access.VimID, "authUrl", access.AuthURL)
+		s.log.WarnContext(ctx, "the certificate of a VIM is not checked: whoever is between can read its passwords", "vimId", access.VimID, "authUrl", access.AuthURL)
 	}
 	config := &tls.Config{MinVersion: tls.VersionTLS12, RootCAs: s.trust, InsecureSkipVerify: access.SkipVerify} //nolint:gosec // the client's choice
 	if access.Authorities != "" {

@@ -1,6 +1,7 @@
 package kubetest
 
 import (
+	"encoding/base64"
 	"maps"
 	"slices"
 	"strings"
@@ -27,6 +28,23 @@ type Node struct {
 	Ready   bool
 	Closed  bool // cordoned
 	Labels  map[string]string
+}
+
+// Secrets are those that the clusters have made: the tokens and keys of who joins, and what their administrators log in with.
+func (w *World) Secrets() []string {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	var found []string
+	for _, c := range w.clusters {
+		found = slices.Concat(found, c.tokens, c.keys)
+		for _, secret := range c.secrets {
+			encoded, _ := secret["data"].(map[string]any)["token"].(string)
+			if token, err := base64.StdEncoding.DecodeString(encoded); err == nil {
+				found = append(found, string(token))
+			}
+		}
+	}
+	return found
 }
 
 // View tells what the machines that are alive, and their clusters, are like.

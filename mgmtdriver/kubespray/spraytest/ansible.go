@@ -169,6 +169,7 @@ func (w *World) run(ctx context.Context, s *sshtest.Session) int {
 	password, _ := io.ReadAll(s.Stdin)
 	w.mu.Lock()
 	w.runs = append(w.runs, strings.Join(append([]string{a.book}, a.plain...), " "))
+	w.passwords = append(w.passwords, strings.TrimSpace(string(password)))
 	w.busy++
 	if w.busy > 1 {
 		w.surprises = append(w.surprises, "two playbooks run at the same time")
@@ -224,7 +225,7 @@ func (w *World) work(ctx context.Context, s *sshtest.Session, a *arguments, host
 		if err := h.login(ctx); err != nil {
 			unreachable[name] = true
 			_, _ = fmt.Fprintf(s.Stdout, "fatal: [%s]: UNREACHABLE! => {\"changed\": false, \"msg\": %q, \"unreachable\": true}\n", name, "Failed to connect to the host via ssh: "+err.Error())
-		} else if fault != nil && fault.Host == name {
+		} else if fault != nil && (fault.Host == name || fault.Host == "") {
 			failed[name] = true
 			_, _ = fmt.Fprintf(s.Stdout, "fatal: [%s]: FAILED! => {\"changed\": false, \"msg\": %q}\n", name, fault.Message)
 		}

@@ -27,7 +27,7 @@ type Options struct {
 // Fault makes a playbook fail on a host.
 type Fault struct {
 	Book    string
-	Host    string // its name in the inventory
+	Host    string // its name in the inventory; "" = all
 	Message string
 	Times   int // 0 = ever
 }
@@ -42,6 +42,7 @@ type World struct {
 	claimed   map[string]string // instances by directory
 	known     []string          // hosts that the user of the Ansible server has logged in to by hand
 	runs      []string
+	passwords []string
 	kept      map[string]bool // jobs by their directories
 	busy      int
 	server    *sshtest.Server // the Ansible server
@@ -120,6 +121,13 @@ func (w *World) Kept() []string {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	return slices.Sorted(maps.Keys(w.kept))
+}
+
+// Passwords are those of Ansible Vault that playbooks were given.
+func (w *World) Passwords() []string {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return slices.Clone(w.passwords)
 }
 
 // Playing is the number of playbooks that run.

@@ -18,7 +18,6 @@ import (
 	"testing"
 	"time"
 
-	"vnfm/lcm/heat/heattest"
 	"vnfm/mgmtdriver/ssh/sshtest"
 )
 
@@ -28,13 +27,16 @@ const markSign = "geheim4711"
 // mark is a secret that can be found wherever it is shown.
 func mark(what string) string { return markSign + what }
 
-// marksIn are the places of marked secrets in a text: as they are, as PostgreSQL dumps binary values, or in base64.
-func marksIn(text []byte) []string {
-	forms := [][]byte{[]byte(markSign), []byte(hex.EncodeToString([]byte(markSign)))}
-	for shift := range 3 {
-		// The characters that the neighbours have no part in.
-		encoded := base64.RawStdEncoding.EncodeToString(append(make([]byte, shift), markSign...))
-		forms = append(forms, []byte(encoded[[]int{0, 2, 3}[shift]:len(encoded)-1]))
+// marksIn are the places of secrets in a text, of marked ones and others: as they are, as PostgreSQL dumps binary values, or in base64.
+func marksIn(text []byte, others ...string) []string {
+	var forms [][]byte
+	for _, secret := range append(others, markSign) {
+		forms = append(forms, []byte(secret), []byte(hex.EncodeToString([]byte(secret))))
+		for shift := range 3 {
+			// The characters that the neighbours have no part in.
+			encoded := base64.RawStdEncoding.EncodeToString(append(make([]byte, shift), secret...))
+			forms = append(forms, []byte(encoded[[]int{0, 2, 3}[shift]:len(encoded)-1]))
+		}
 	}
 	var found []string
 	for _, form := range forms {
@@ -52,9 +54,17 @@ func marksIn(text []byte) []string {
 
 // evidence is what people can read, by where they can.
 type evidence struct {
-	t     *testing.T
-	mu    sync.Mutex
-	found map[string][]byte
+	t      *testing.T
+	mu     sync.Mutex
+	found  map[string][]byte
+	others []string // secrets that are not marked, since a program has made them
+}
+
+// also makes secrets known that are not marked.
+func (e *evidence) also(secrets ...string) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	e.others = append(e.others, secrets...)
 }
 
 // add keeps what was read at a place.
@@ -75,7 +85,7 @@ func (e *evidence) check(places ...string) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	for where, text := range e.found {
-		if marks := marksIn(text); len(marks) > 0 {
+		if marks := marksIn(text, e.others...); len(marks) > 0 {
 			e.t.Errorf("%s: %d secrets, such as\n%s", where, len(marks), strings.Join(marks[:min(3, len(marks))], "\n"))
 		}
 	}
@@ -110,14 +120,11 @@ type roundTripper func(*http.Request) (*http.Response, error)
 // RoundTrip implements [http.RoundTripper].
 func (r roundTripper) RoundTrip(request *http.Request) (*http.Response, error) { return r(request) }
 
-// machines keeps the commands that run on the machines of a cloud.
-func (e *evidence) machines(of func(heattest.Machine) sshtest.Handler) func(heattest.Machine) sshtest.Handler {
-	return func(m heattest.Machine) sshtest.Handler {
-		play := of(m)
-		return func(ctx context.Context, s *sshtest.Session) int {
-			e.add("commands on machines", []byte(s.Command), fmt.Appendf(nil, "%q", s.Argv))
-			return play(ctx, s)
-		}
+// machine keeps the commands that run on a machine.
+func (e *evidence) machine(play sshtest.Handler) sshtest.Handler {
+	return func(ctx context.Context, s *sshtest.Session) int {
+		e.add("commands on machines", []byte(s.Command), fmt.Appendf(nil, "%q", s.Argv))
+		return play(ctx, s)
 	}
 }
 
@@ -182,6 +189,9 @@ func TestMarksAreFound(t *testing.T) {
 		if len(marksIn([]byte(text))) == 0 {
 			t.Errorf("%s: nothing is found in %s", name, text)
 		}
+	}
+	if len(marksIn([]byte("a token of a machine"), "a token")) == 0 {
+		t.Error("what is no mark is not found")
 	}
 	if found := marksIn([]byte("***")); len(found) > 0 {
 		t.Errorf("found %q", found)

@@ -3,7 +3,6 @@ package main
 import (
 	"encoding/json"
 	"fmt"
-	"io/fs"
 	"net/http"
 	"strings"
 	"testing"
@@ -27,19 +26,8 @@ func TestPrivateRegistry(t *testing.T) {
 	port := []string{"--node-ssh-port", fmt.Sprint(sshtest.DefaultPort)}
 	p := c.serve(port...)
 	c.registerVim(p)
-	tree := fstest.MapFS{"Files/images/private_registry.tar": {Data: registrytest.Archive("registry:latest")}}
-	sample := samples.PrivateRegistry()
-	err := fs.WalkDir(sample, ".", func(name string, entry fs.DirEntry, err error) error {
-		if err != nil || entry.IsDir() {
-			return err
-		}
-		content, err := fs.ReadFile(sample, name)
-		tree[name] = &fstest.MapFile{Data: content}
-		return err
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	tree := copied(t, samples.PrivateRegistry())
+	tree["Files/images/private_registry.tar"] = &fstest.MapFile{Data: registrytest.Archive("registry:latest")}
 	instance := c.create(p, c.onboard(p, tree))
 	params := strings.NewReplacer("NETWORK_ID", c.cloud.NetworkID("net0"), `"ssh_cp_name"`, `"image_path": "IMAGE", "ssh_cp_name"`).
 		Replace(string(tree["params/private_registry_param_file.json"].Data))

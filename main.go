@@ -324,7 +324,7 @@ func (c *demoCommand) Run(ctx context.Context) (err error) {
 			stop()
 			return nil
 		}
-		fmt.Printf("done        the API is at http://%s, the simulated OpenStack at %s; Ctrl-C ends it\n", c.Listen, cloud.AuthURL())
+		fmt.Printf("done        the API is at http://%[1]s, the operations page at http://%[1]s/ui, the simulated OpenStack at %[2]s; Ctrl-C ends it\n", c.Listen, cloud.AuthURL())
 		return nil
 	})
 }

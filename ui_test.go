@@ -194,7 +194,7 @@ func TestOperationsPage(t *testing.T) {
 	browser.shows("Request in the log")
 	browser.stays()
 	browser.shows("await_stack: stack vnf-")
-	if shown := browser.shows("FAILED TEMP"); !strings.Contains(shown, "No valid host was found") {
+	if shown := browser.shows("FAILED_TEMP"); !strings.Contains(shown, "No valid host was found") {
 		t.Errorf("nobody sees why: %s", shown)
 	}
 	browser.shows("Retry")

@@ -15,7 +15,6 @@ var functions = template.FuncMap{
 	"age":      age,
 	"lasts":    lasts,
 	"lower":    func(text any) string { return strings.ToLower(fmt.Sprint(text)) },
-	"words":    func(text any) string { return strings.ReplaceAll(fmt.Sprint(text), "_", " ") },
 	"size":     size,
 	"short":    short,
 	"document": document,

@@ -240,7 +240,7 @@ func TestCancelStopsEverything(t *testing.T) {
 		{"a command that obeys", `trap 'echo stopping; exit 9' TERM; touch here; while :; do sleep 0.01; done`, time.Minute, []int{9}},
 		{"a command that does not obey", `trap '' TERM; touch here; while :; do sleep 0.01; done`, time.Second, []int{137}},
 		{"a child that does not obey", `(trap '' TERM; touch here; while :; do sleep 0.01; done) & wait`, time.Second, []int{137, 143}},
-		{"a child in a session of its own", `setsid sh -c 'echo $$ >child; touch here; while :; do sleep 0.01; done' & wait`, time.Minute, []int{143}},
+		{"a child in a session of its own", `setsid sh -c 'echo $$ >child; touch here; while :; do sleep 0.01; done' & wait $!`, time.Minute, []int{143}},
 		{"a child of a child in a session of its own, which does not obey",
 			`setsid sh -c 'sh -c "trap \"\" TERM; echo \$\$ >child; touch here; while :; do sleep 0.01; done" & wait' & while :; do sleep 0.01; done`, time.Second, []int{137, 143}},
 	} {

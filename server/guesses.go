@@ -3,6 +3,7 @@ package server
 import (
 	"errors"
 	"net/http"
+	"sync"
 	"time"
 
 	"github.com/labstack/echo/v4"
@@ -13,7 +14,19 @@ import (
 
 // guesses bounds how often it may be tried to guess credentials: from an address, and for an account. Credentials that were good before are
 // no guess, so that a client goes on working whose address or account somebody else guesses with or for.
-type guesses struct{ byAddress, byAccount *pace }
+type guesses struct {
+	byAddress, byAccount *pace
+
+	mu     sync.Mutex
+	trying map[auth.Digest]*trial
+}
+
+// trial is one guess, which may be tried by several requests at the same time.
+type trial struct {
+	address, account string
+	requests         int
+	refused          bool
+}
 
 func newGuesses() *guesses {
 	const (
@@ -23,6 +36,7 @@ func newGuesses() *guesses {
 	return &guesses{
 		byAddress: &pace{interval: ofAddress, burst: atOnce * ofAddress, now: time.Now, full: map[string]time.Time{}},
 		byAccount: &pace{interval: ofAccount, burst: accountAtOnce * ofAccount, now: time.Now, full: map[string]time.Time{}},
+		trying:    map[auth.Digest]*trial{},
 	}
 }
 
@@ -31,36 +45,77 @@ func (g *guesses) late(address, account string) time.Duration {
 	return max(g.byAddress.late(address), g.byAccount.late(account))
 }
 
-func (g *guesses) note(address, account string) {
-	g.byAddress.note(address)
-	g.byAccount.note(account)
+// begin pays for a guess before it is tried, so that of many at once no more are tried than may be. It returns how long who guesses has to wait
+// instead.
+func (g *guesses) begin(guess auth.Digest, address, account string) time.Duration {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if same := g.trying[guess]; same != nil {
+		same.requests++
+		return 0
+	}
+	if late := g.byAddress.wait(address); late > 0 {
+		return late
+	}
+	if late := g.byAccount.wait(account); late > 0 {
+		g.byAddress.giveBack(address)
+		return late
+	}
+	g.trying[guess] = &trial{address: address, account: account, requests: 1}
+	return 0
 }
 
-// admit returns who has sent a request, which may have credentials of a session, unless somebody guesses.
-func (s *Server) admit(c echo.Context, request *http.Request) (caller *access.Caller, err error) {
-	offered, account := s.config.Gate.Offered(request)
-	err = s.judge(c, offered, account, func() error {
-		caller, err = s.config.Gate.Admit(request)
-		return err
-	})
-	return caller, err
+// end gives back what was paid for a guess that was none: that nobody has refused.
+func (g *guesses) end(guess auth.Digest, refused bool) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	tried := g.trying[guess]
+	tried.refused = tried.refused || refused
+	if tried.requests--; tried.requests > 0 {
+		return
+	}
+	delete(g.trying, guess)
+	if !tried.refused {
+		g.byAddress.giveBack(tried.address)
+		g.byAccount.giveBack(tried.account)
+	}
 }
 
 // judge tries credentials, unless somebody guesses.
-func (s *Server) judge(c echo.Context, offered auth.Credentials, account string, try func() error) error {
+func (s *Server) judge(c echo.Context, offer auth.Offer, try func() error) (err error) {
 	address := ""
 	if s.knowsOrigin(c) {
 		address = addressOf(c)
 	}
-	if offered == auth.UnknownCredentials || offered == auth.BadCredentials {
-		if wait := s.guesses.late(address, account); wait > 0 {
-			return tooMany(wait, "too many attempts with wrong credentials: try again later")
-		}
+	var wait time.Duration
+	switch offer.Credentials {
+	case auth.BadCredentials:
+		wait = s.guesses.late(address, offer.Account)
+	case auth.UnknownCredentials:
+		wait = s.guesses.begin(offer.Digest, address, offer.Account)
+	default:
+		return try()
 	}
-	err := try()
-	if offered == auth.UnknownCredentials && errors.As(err, new(*auth.Refused)) {
-		s.guesses.note(address, account)
-		s.log(c).WarnContext(c.Request().Context(), "credentials refused", "address", c.RealIP(), "user", account)
+	if wait > 0 {
+		return tooMany(wait, "too many attempts with wrong credentials: try again later")
+	}
+	if offer.Credentials == auth.BadCredentials {
+		return try()
+	}
+	refused := true // also if it panics
+	defer func() { s.guesses.end(offer.Digest, refused) }()
+	err = try()
+	if refused = errors.As(err, new(*auth.Refused)); refused {
+		s.log(c).WarnContext(c.Request().Context(), "credentials refused", "address", c.RealIP(), "user", offer.Account)
 	}
 	return err
+}
+
+// admit returns who has sent a request, which may have credentials of a session, unless somebody guesses.
+func (s *Server) admit(c echo.Context, request *http.Request) (caller *access.Caller, err error) {
+	err = s.judge(c, s.config.Gate.Offered(request), func() error {
+		caller, err = s.config.Gate.Admit(request)
+		return err
+	})
+	return caller, err
 }

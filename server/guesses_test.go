@@ -1,11 +1,16 @@
 package server_test
 
 import (
+	"errors"
 	"fmt"
 	"net/http"
 	"strconv"
 	"strings"
+	"sync/atomic"
 	"testing"
+	"time"
+
+	"golang.org/x/sync/errgroup"
 
 	"vnfm/server"
 )
@@ -46,6 +51,70 @@ func (b *bench) until(user func(int) string, address func(int) string) int {
 	}
 	b.t.Fatal("a thousand guesses are judged")
 	return 0
+}
+
+// Of guesses that come at once no more are judged than of those that come one after another, and whoever waits then is let in soon.
+func TestPasswordsThatAreGuessedAtOnce(t *testing.T) {
+	t.Parallel()
+	b := guarded(t)
+	var judged atomic.Int64
+	var group errgroup.Group
+	for i := range 300 {
+		group.Go(func() error {
+			request, err := http.NewRequestWithContext(t.Context(), http.MethodGet, b.url+"/vnflcm/v1/vnf_instances", nil)
+			if err != nil {
+				return err
+			}
+			request.SetBasicAuth("ann", "wrong"+strconv.Itoa(i))
+			response, err := b.client.Do(request)
+			if err != nil {
+				return err
+			}
+			defer response.Body.Close()
+			if response.StatusCode == http.StatusUnauthorized {
+				judged.Add(1)
+				return nil
+			}
+			if after, err := strconv.Atoi(response.Header.Get("Retry-After")); err != nil || after > 60 {
+				return fmt.Errorf("%s, Retry-After: %q", response.Status, response.Header.Get("Retry-After"))
+			}
+			return nil
+		})
+	}
+	began := time.Now()
+	if err := group.Wait(); err != nil {
+		t.Error(err)
+	}
+	if most := 20 + int64(time.Since(began)/(10*time.Second)) + 1; judged.Load() > most {
+		t.Errorf("%d guesses were judged, at most %d may be", judged.Load(), most)
+	}
+}
+
+// Many clients that begin at the same time with the same credentials, which nobody remembers, are all let in.
+func TestCredentialsThatAreNewAtOnce(t *testing.T) {
+	t.Parallel()
+	b := guarded(t).as(t, "ann")
+	var group errgroup.Group
+	for range 100 {
+		group.Go(func() error {
+			request, err := http.NewRequestWithContext(t.Context(), http.MethodGet, b.url+"/vnflcm/v1/vnf_instances", nil)
+			if err != nil {
+				return err
+			}
+			response, err := b.client.Do(request)
+			if err != nil {
+				return err
+			}
+			defer response.Body.Close()
+			if response.StatusCode != http.StatusOK {
+				return errors.New(response.Status)
+			}
+			return nil
+		})
+	}
+	if err := group.Wait(); err != nil {
+		t.Error(err)
+	}
 }
 
 func always(text string) func(int) string { return func(int) string { return text } }

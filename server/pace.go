@@ -63,9 +63,9 @@ func newPace(perSecond float64) *pace {
 	return p
 }
 
-// wait takes a token of a client, or returns how long it takes until there is one.
+// wait takes a token of a client, or returns how long it takes until there is one. Nobody, "", has always one.
 func (p *pace) wait(client string) time.Duration {
-	if p.interval == 0 {
+	if p.interval == 0 || client == "" {
 		return 0
 	}
 	p.mu.Lock()
@@ -77,7 +77,7 @@ func (p *pace) wait(client string) time.Duration {
 	return late
 }
 
-// late is how long it takes until a client has a token, which stays. Nobody, "", has always one.
+// late is how long it takes until a client has a token, which stays.
 func (p *pace) late(client string) time.Duration {
 	if client == "" {
 		return 0
@@ -88,15 +88,13 @@ func (p *pace) late(client string) time.Duration {
 	return late
 }
 
-// note takes a token of a client, also one that it does not have yet.
-func (p *pace) note(client string) {
-	if client == "" {
-		return
-	}
+// giveBack returns a token that was taken.
+func (p *pace) giveBack(client string) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	full, _ := p.next(client)
-	p.full[client] = full
+	if full, taken := p.full[client]; taken {
+		p.full[client] = full.Add(-p.interval)
+	}
 }
 
 // next is the time at which a client's bucket is full again if it takes a token, and how long it takes until there is one.

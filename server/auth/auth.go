@@ -6,6 +6,7 @@
 package auth
 
 import (
+	"crypto/sha256"
 	"net/http"
 
 	"vnfm/api/access"
@@ -69,10 +70,24 @@ func (g *Gate) Admit(request *http.Request) (*access.Caller, error) {
 	return caller, nil
 }
 
-// Offered tells what is remembered of the credentials of a request, and which account they are for; "" if they do not say.
-func (g *Gate) Offered(request *http.Request) (of Credentials, account string) {
-	account, _, _ = request.BasicAuth()
-	return g.by.offered(request), account
+// Offer is what a request, or somebody who signs in, offers to prove who it is.
+type Offer struct {
+	Credentials
+	Account string // that they are for; "" if they do not say
+	Digest  Digest
+}
+
+// Digest tells credentials from others.
+type Digest [sha256.Size]byte
+
+func digest(header http.Header) Digest {
+	return sha256.Sum256([]byte(header.Get("Authorization") + "\x00" + header.Get(tokenHeader)))
+}
+
+// Offered tells what is remembered of the credentials of a request.
+func (g *Gate) Offered(request *http.Request) Offer {
+	account, _, _ := request.BasicAuth()
+	return Offer{g.by.offered(request), account, digest(request.Header)}
 }
 
 // Allow returns a caller as the policy lets it do something, such as "packages:read"; *[access.Denied] if it does not.

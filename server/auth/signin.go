@@ -3,8 +3,12 @@ package auth
 import (
 	"cmp"
 	"context"
+	"crypto/sha256"
 	"encoding/base64"
+	"fmt"
 	"net/http"
+	"slices"
+	"strings"
 
 	"github.com/gophercloud/gophercloud/v2/openstack/identity/v3/tokens"
 )
@@ -62,17 +66,27 @@ func (p *Proof) request(ctx context.Context) *http.Request {
 }
 
 // Typed is [Gate.Offered] of what somebody has typed into the fields. Passwords at Keystone are nowhere remembered, and it is Keystone that knows
-// how often one may be tried for an account.
-func (g *Gate) Typed(ctx context.Context, typed func(name string) string) (of Credentials, account string) {
+// how often one may be tried for an account. A form that is not filled in is no guess.
+func (g *Gate) Typed(ctx context.Context, typed func(name string) string) Offer {
 	switch by := g.by.(type) {
 	case *keystone:
-		return UnknownCredentials, ""
+		if by.complete(typed) {
+			return Offer{Credentials: UnknownCredentials, Digest: digestOfForm(by.fields(), typed)}
+		}
 	case signer:
 		if proof, err := by.signIn(ctx, typed); err == nil {
 			return g.Offered(proof.request(ctx))
 		}
 	}
-	return NoCredentials, ""
+	return Offer{}
+}
+
+func digestOfForm(fields []Field, typed func(name string) string) Digest {
+	var all strings.Builder
+	for _, field := range fields {
+		fmt.Fprintf(&all, "%q ", typed(field.Name))
+	}
+	return sha256.Sum256([]byte(all.String()))
 }
 
 // SignOut ends a proof that SignIn has made, where whoever knows them can.
@@ -132,12 +146,14 @@ func (*keystone) fields() []Field {
 	}
 }
 
+func (k *keystone) complete(typed func(string) string) bool {
+	return !slices.ContainsFunc(k.fields(), func(of Field) bool { return !of.Optional && typed(of.Name) == "" })
+}
+
 // signIn has a token made, which is all that is kept.
 func (k *keystone) signIn(ctx context.Context, typed func(string) string) (*Proof, error) {
-	for _, field := range k.fields() {
-		if !field.Optional && typed(field.Name) == "" {
-			return nil, &Refused{"the user, the password, the project or the domain is missing"}
-		}
+	if !k.complete(typed) {
+		return nil, &Refused{"the user, the password, the project or the domain is missing"}
 	}
 	domain := typed(domainField)
 	token, err := tokens.Create(ctx, k.service(""), &tokens.AuthOptions{

@@ -3,6 +3,7 @@ package auth
 import (
 	"bufio"
 	"bytes"
+	"context"
 	"crypto/rand"
 	"errors"
 	"fmt"
@@ -138,18 +139,35 @@ func (b *basic) authenticate(request *http.Request) (*access.Caller, error) {
 		return nil, &Unavailable{"the file of users", err}
 	}
 	// That the password is right is remembered, and not what the user may do. The hash is part of it: a new password ends the old one at once.
-	_, err = b.cache.find(remembered(found, name, password), func() (*access.Caller, time.Time, error) {
-		b.checking <- struct{}{}
-		defer func() { <-b.checking }()
-		if err := bcrypt.CompareHashAndPassword(found.hash, []byte(password)); err != nil || !known {
-			return nil, time.Time{}, &Refused{"the user or the password is wrong"}
-		}
-		return &found.caller, time.Time{}, nil
-	})
+	ctx := request.Context()
+	for {
+		_, err = b.cache.find(remembered(found, name, password), func() (*access.Caller, time.Time, error) {
+			return b.check(ctx, found, known, password)
+		})
+		if !errors.Is(err, errNotChecked) || ctx.Err() != nil {
+			break
+		} // else it was checked for another request, too, which has gone
+	}
 	if err != nil {
 		return nil, err
 	}
 	return &found.caller, nil
+}
+
+var errNotChecked = errors.New("it has ended before its turn came")
+
+// check compares a password with that of a user, when its turn has come.
+func (b *basic) check(ctx context.Context, found user, known bool, password string) (*access.Caller, time.Time, error) {
+	select {
+	case b.checking <- struct{}{}:
+	case <-ctx.Done():
+		return nil, time.Time{}, &Unavailable{"the check of passwords", errNotChecked}
+	}
+	defer func() { <-b.checking }()
+	if err := bcrypt.CompareHashAndPassword(found.hash, []byte(password)); err != nil || !known {
+		return nil, time.Time{}, &Refused{"the user or the password is wrong"}
+	}
+	return &found.caller, time.Time{}, nil
 }
 
 // remembered is what credentials are remembered by.

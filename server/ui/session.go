@@ -126,8 +126,7 @@ func (u *UI) signIn(c echo.Context) error {
 	next := local(request.PostForm.Get("next"))
 	ctx := request.Context()
 	var proof *auth.Proof
-	offered, account := u.config.Gate.Typed(ctx, request.PostForm.Get)
-	err := u.config.Judge(c, offered, account, func() (err error) {
+	err := u.config.Judge(c, u.config.Gate.Typed(ctx, request.PostForm.Get), func() (err error) {
 		proof, err = u.config.Gate.SignIn(ctx, request.PostForm.Get)
 		return err
 	})

@@ -71,7 +71,7 @@ type Config struct {
 	Gate       *auth.Gate // who may call; nil: everybody
 	Seals      Seals      // of sessions; needed with a gate
 	// Judge tries credentials, unless somebody guesses them: its own errors are those of try, or that it is too often.
-	Judge    func(c echo.Context, offered auth.Credentials, account string, try func() error) error
+	Judge    func(c echo.Context, offer auth.Offer, try func() error) error
 	Secure   bool            // browsers come by HTTPS
 	PageSize int             // rows of a list; default 50
 	Leaving  <-chan struct{} // closed when the server is about to stop

@@ -58,10 +58,11 @@ func (s *Server) authenticate(next echo.HandlerFunc) echo.HandlerFunc {
 			return next(c)
 		}
 		c.Response().Header().Set(echo.HeaderCacheControl, "no-store") // caches do not know all the ways in which clients prove who they are
+		ofSession := false
 		if ui.Has(request.URL.Path) {
-			request = s.pages.WithCredentials(request)
+			request, ofSession = s.pages.WithCredentials(request)
 		}
-		caller, err := s.admit(c, request)
+		caller, err := s.admit(c, request, ofSession)
 		if err != nil {
 			return err
 		}

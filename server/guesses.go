@@ -12,8 +12,9 @@ import (
 	"vnfm/server/auth"
 )
 
-// guesses bounds how often it may be tried to guess credentials: from an address, and for an account. Credentials that were good before are
-// no guess, so that a client goes on working whose address or account somebody else guesses with or for.
+// guesses bounds how often it may be tried to guess credentials: from an address, and for an account. Credentials that this process has
+// found good, and those of sessions, are no guess, so that whoever has them goes on working whose address or account somebody else guesses with or
+// for.
 type guesses struct {
 	byAddress, byAccount *pace
 
@@ -111,9 +112,13 @@ func (s *Server) judge(c echo.Context, offer auth.Offer, try func() error) (err 
 	return err
 }
 
-// admit returns who has sent a request, which may have credentials of a session, unless somebody guesses.
-func (s *Server) admit(c echo.Context, request *http.Request) (caller *access.Caller, err error) {
-	err = s.judge(c, s.config.Gate.Offered(request), func() error {
+// admit returns who has sent a request, unless somebody guesses. Credentials of a session were good once: nobody else can make one.
+func (s *Server) admit(c echo.Context, request *http.Request, ofSession bool) (caller *access.Caller, err error) {
+	offer := s.config.Gate.Offered(request)
+	if ofSession {
+		offer.Credentials = auth.GoodCredentials
+	}
+	err = s.judge(c, offer, func() error {
 		caller, err = s.config.Gate.Admit(request)
 		return err
 	})

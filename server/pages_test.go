@@ -200,6 +200,39 @@ func TestPasswordsThatAreGuessedInTheForm(t *testing.T) {
 	signedIn(t, b, "ann").get("/ui") // who has been in before
 }
 
+// Somebody guesses with the account of a person who has signed in at another process, or before this one has started.
+func TestGuessesLockNobodyOutWhoIsSignedIn(t *testing.T) {
+	t.Parallel()
+	var seals ui.Seals
+	b := guardedWith(t, func(config *server.Config) { seals = config.Seals })
+	b.until(always("ann"), always(""))
+	session := func(password string) string {
+		value := fmt.Sprintf(`{"Header": "Authorization", "Value": "Basic %s", "Until": "%s"}`,
+			base64.StdEncoding.EncodeToString([]byte("ann:"+password)), time.Now().Add(time.Hour).Format(time.RFC3339))
+		return "vnfm=" + base64.RawURLEncoding.EncodeToString(seals.Seal("ui/sessions", []byte(value)))
+	}
+	for name, row := range map[string]struct {
+		password, besides string // the Authorization header
+		user              string // "": nobody is let in
+	}{
+		"a session":                                {"geheim", "", "ann"},
+		"a session of before a new password":       {"of last year", "", ""},
+		"besides it the token of a proxy":          {"geheim", "Bearer of-a-proxy", "ann"},
+		"besides it the password of somebody else": {"geheim", basicOf("rita:geheim"), "rita"},
+	} {
+		header := []string{"Cookie", session(row.password)}
+		if row.besides != "" {
+			header = append(header, "Authorization", row.besides)
+		}
+		a := newVisitor(t, b).do(http.MethodGet, "/ui", nil, header...)
+		if in := a.StatusCode == http.StatusOK; in != (row.user != "") || !strings.Contains(string(a.body), row.user) {
+			t.Errorf("%s: %s %s", name, a.Status, a.body)
+		}
+	}
+}
+
+func basicOf(login string) string { return "Basic " + base64.StdEncoding.EncodeToString([]byte(login)) }
+
 func TestSessionsAreSealed(t *testing.T) {
 	t.Parallel()
 	var seals ui.Seals

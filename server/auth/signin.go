@@ -26,6 +26,13 @@ type Field struct {
 // Proof is a header by which every request proves who sends it.
 type Proof struct{ Header, Value string }
 
+// SameScheme reports whether another value of the header proves who sends a request in the same way: a password or an access token.
+func (p *Proof) SameScheme(value string) bool {
+	own, _, _ := strings.Cut(p.Value, " ")
+	other, _, _ := strings.Cut(value, " ")
+	return value != "" && (p.Header == tokenHeader || strings.EqualFold(own, other))
+}
+
 // signer is an authenticator that knows people by what they type in.
 type signer interface {
 	fields() []Field

@@ -74,18 +74,16 @@ func (u *UI) sessionOf(request *http.Request) *session {
 	return found
 }
 
-// WithCredentials is a request with the credentials of the session that it brings, if it has none itself. It serves to find out who sends it.
-func (u *UI) WithCredentials(request *http.Request) *http.Request {
-	if request.Header.Get("Authorization") != "" || request.Header.Get("X-Auth-Token") != "" {
-		return request // of a proxy that people sign in at
-	}
+// WithCredentials is a request with the credentials of the session that it brings, unless it has such itself, and whether they are those of the
+// session. It serves to find out who sends it.
+func (u *UI) WithCredentials(request *http.Request) (with *http.Request, ofSession bool) {
 	found := u.sessionOf(request)
-	if found == nil {
-		return request
+	if found == nil || found.Proof.SameScheme(request.Header.Get(found.Header)) {
+		return request, false // of a proxy that people sign in at
 	}
 	request = request.Clone(request.Context())
 	request.Header.Set(found.Header, found.Value)
-	return request
+	return request, true
 }
 
 // signInPage is the form by which people sign in.

@@ -56,6 +56,8 @@ func TestVimsBehindTLS(t *testing.T) {
 	refused(p, "POST", "/v1.0/vims", vim("", map[string]any{"ssl_ca_cert": "none"}), "/vim/extra/ssl_ca_cert")
 	byExtra := p.expect(http.StatusCreated, "POST", "/v1.0/vims", vim("", map[string]any{"ssl_ca_cert": authority}), nil).Header.Get("Location")
 	refused(p, "PUT", byExtra, map[string]any{"vim": map[string]any{"extra": map[string]any{"ssl_ca_cert": ""}}}, "unknown authority")
+	refused(p, "PUT", byExtra, map[string]any{"vim": map[string]any{"extra": map[string]any{"ssl_ca_cert": nil}}}, "unknown authority")
+	refused(p, "PUT", byExtra, map[string]any{"vim": map[string]any{"auth_cred": map[string]any{"cert_verify": "False"}}}, "/vim/auth_cred/cert_verify")
 	registered := p.expect(http.StatusCreated, "POST", "/v1.0/vims", vim(authority, map[string]any{}), nil).Header.Get("Location")
 
 	instance := c.instance(p)

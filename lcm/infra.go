@@ -23,7 +23,9 @@ type VimAccess struct {
 	ProjectDomain string // name
 	UserDomain    string // name
 	SkipVerify    bool   // do not check the server's certificate
-	Authorities   string // PEM: those that the server's certificate has to be from; "" = those of the process
+	Authorities   string // PEM: those that the server's certificate has to be from, always over TLS; "" = those of the process
+	// NoAuthorities is why what a stored VIM names as its authorities is none, so that those of the process are asked.
+	NoAuthorities error
 }
 
 // Deployment is what an infrastructure driver has to remember of a VNF's resources. It holds secrets and is sealed at rest.

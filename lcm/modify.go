@@ -72,7 +72,7 @@ func (p *planner) checkConnections(ctx context.Context, instance *VnfInstance, r
 	}
 	connections, err := mergeConnections(instance.VimConnectionInfo, request)
 	if err == nil {
-		_, err = p.vims.Access(ctx, connections)
+		err = p.vims.check(ctx, connections)
 	}
 	return err
 }

@@ -14,10 +14,27 @@ import (
 const authoritiesKey = "ssl_ca_cert"
 
 func registeredAuthorities(vim *Vim) (string, error) {
-	if vim.AuthCred[authoritiesKey] != nil {
-		return certificates("/vim/auth_cred/"+authoritiesKey, vim.AuthCred[authoritiesKey])
+	authorities, err := certificates("/vim/auth_cred/"+authoritiesKey, vim.AuthCred[authoritiesKey])
+	if err != nil || authorities != "" {
+		return authorities, err
 	}
 	return certificates("/vim/extra/"+authoritiesKey, vim.Extra[authoritiesKey])
+}
+
+// checkTrust refuses authorities that are none, and those that nobody would ask. The attributes are that of the endpoint, and the one that says that
+// certificates are not checked.
+func (a *VimAccess) checkTrust(endpoint, skip string) error {
+	switch {
+	case a.NoAuthorities != nil:
+		return a.NoAuthorities
+	case a.Authorities == "":
+		return nil
+	case a.SkipVerify:
+		return &InvalidRequest{skip, "certificates are to be checked if the VIM names authorities that they are from"}
+	case !strings.HasPrefix(strings.ToLower(a.AuthURL), "https://"):
+		return &InvalidRequest{endpoint, "must be an https URL if the VIM names authorities that its certificate is from"}
+	}
+	return nil
 }
 
 // certificates reads the authorities that the certificate of a VIM has to be from: one text or a list of them, each in PEM, or in base64 as

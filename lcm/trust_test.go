@@ -4,6 +4,7 @@ import (
 	"encoding/base64"
 	"encoding/pem"
 	"errors"
+	"maps"
 	"os"
 	"strings"
 	"testing"
@@ -60,4 +61,80 @@ func TestTrustedCertificates(t *testing.T) {
 			t.Errorf("%s: the error shows the key: %v", row.name, err)
 		}
 	}
+}
+
+func TestWhatAVimTrusts(t *testing.T) {
+	t.Parallel()
+	certFile, _, _ := peertest.Certificate(t)
+	content, err := os.ReadFile(certFile)
+	if err != nil {
+		t.Fatal(err)
+	}
+	ca := string(content)
+	for _, row := range []struct {
+		name        string
+		url         string
+		credentials map[string]any
+		extra       map[string]any
+		want        string // the authorities
+		wrong       string // or the attribute that is wrong
+	}{
+		{"nothing", "http://keystone/v3", nil, nil, "", ""},
+		{"of the credentials", "https://keystone/v3", map[string]any{"ssl_ca_cert": ca}, nil, ca, ""},
+		{"of the extra attributes, beside an empty text", "HTTPS://keystone/v3", map[string]any{"ssl_ca_cert": ""}, map[string]any{"ssl_ca_cert": ca}, ca, ""},
+		{"nothing to trust, and no check", "https://keystone/v3", map[string]any{"cert_verify": "False"}, map[string]any{"ssl_ca_cert": nil}, "", ""},
+		{"no check", "https://keystone/v3", map[string]any{"cert_verify": "False"}, map[string]any{"ssl_ca_cert": ca}, ca, "/vim/auth_cred/cert_verify"},
+		{"no check, as a boolean", "https://keystone/v3", map[string]any{"cert_verify": false, "ssl_ca_cert": ca}, nil, ca, "/vim/auth_cred/cert_verify"},
+		{"no TLS", "http://keystone/v3", map[string]any{"ssl_ca_cert": ca}, nil, ca, "/vim/auth_url"},
+		{"no certificate", "https://keystone/v3", nil, map[string]any{"ssl_ca_cert": "None"}, "", "/vim/extra/ssl_ca_cert"},
+	} {
+		credentials := map[string]any{"username": "u", "password": "geheim"}
+		maps.Copy(credentials, row.credentials)
+		vim := &Vim{AuthURL: row.url, AuthCred: credentials, VimProject: map[string]any{"name": "p"}, Extra: row.extra}
+		access, err := accessOf(vim) // what was stored by a former release is not refused
+		if err != nil || access.Authorities != row.want {
+			t.Errorf("%s: %q, %v", row.name, access.Authorities, err)
+		}
+		refusedFor(t, row.name, access.checkTrust("/vim/auth_url", "/vim/auth_cred/cert_verify"), row.wrong)
+	}
+}
+
+func TestWhatAVimOfARequestTrusts(t *testing.T) {
+	t.Parallel()
+	certFile, _, _ := peertest.Certificate(t)
+	content, err := os.ReadFile(certFile)
+	if err != nil {
+		t.Fatal(err)
+	}
+	const facts = "/vimConnectionInfo/0/interfaceInfo/"
+	for _, row := range []struct {
+		name  string
+		facts map[string]any
+		wrong string
+	}{
+		{"its authorities", map[string]any{"endpoint": "https://keystone/v3", "trustedCertificates": string(content)}, ""},
+		{"no TLS", map[string]any{"endpoint": "http://keystone/v3", "trustedCertificates": string(content)}, facts + "endpoint"},
+		{"no check", map[string]any{"endpoint": "https://keystone/v3", "trustedCertificates": string(content), "skipCertificateVerification": true},
+			facts + "skipCertificateVerification"},
+		{"no certificate", map[string]any{"endpoint": "https://keystone/v3", "trustedCertificates": "none"}, facts + "trustedCertificates"},
+	} {
+		connections := []VimConnectionInfo{{ID: "cloud", VimType: vimTypeKeystone, InterfaceInfo: row.facts,
+			AccessInfo: map[string]any{"username": "u", "password": "geheim", "project": "p"}}}
+		registry := NewVimRegistry(nil, nil)
+		_, err := registry.Choose(t.Context(), connections)
+		refusedFor(t, row.name, err, row.wrong)
+		if _, err := registry.Access(t.Context(), connections); err != nil {
+			t.Errorf("%s: what was stored by a former release is refused: %v", row.name, err)
+		}
+	}
+}
+
+// refusedFor tells that an error is not about that attribute; "" = there is to be none.
+func refusedFor(t *testing.T, name string, err error, attribute string) {
+	t.Helper()
+	var invalid *InvalidRequest
+	if errors.As(err, &invalid) && invalid.Attribute == attribute || err == nil && attribute == "" {
+		return
+	}
+	t.Errorf("%s: %v, want %q to be refused", name, err, attribute)
 }

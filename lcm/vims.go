@@ -88,7 +88,7 @@ func (r *VimRegistry) Update(ctx context.Context, id uuid.UUID, change VimChange
 	case vim.Type != vimTypeOpenStack && vim.IsDefault:
 		return nil, &InvalidRequest{"/vim/is_default", "VNFs are made in the default VIM, which has to be an OpenStack"}
 	case vim.Type != vimTypeOpenStack: // nobody is sure to reach it from here
-	case change.VimProject != nil || change.AuthCred != nil || change.Extra[authoritiesKey] != nil:
+	case change.VimProject != nil || change.AuthCred != nil || named(change.Extra, authoritiesKey):
 		if err := r.verify(ctx, vim); err != nil {
 			return nil, err
 		}
@@ -125,6 +125,11 @@ func apply(vim *Vim, change VimChange) {
 	merge(&vim.Extra, change.Extra)
 }
 
+func named(in map[string]any, key string) bool {
+	_, ok := in[key]
+	return ok
+}
+
 // Delete removes a VIM that no VNF instance uses.
 func (r *VimRegistry) Delete(ctx context.Context, id uuid.UUID) error {
 	return r.store.DeleteVim(ctx, id)
@@ -138,6 +143,9 @@ func (r *VimRegistry) Free(ctx context.Context, instanceID uuid.UUID) error {
 // verify logs in to the VIM and learns its regions.
 func (r *VimRegistry) verify(ctx context.Context, vim *Vim) error {
 	access, err := accessOf(vim)
+	if err == nil {
+		err = access.checkTrust("/vim/auth_url", "/vim/auth_cred/cert_verify")
+	}
 	if err != nil {
 		return err
 	}
@@ -151,9 +159,6 @@ func (r *VimRegistry) verify(ctx context.Context, vim *Vim) error {
 
 func accessOf(vim *Vim) (VimAccess, error) {
 	authorities, err := registeredAuthorities(vim)
-	if err != nil {
-		return VimAccess{}, err
-	}
 	access := VimAccess{
 		VimID:         vim.ID.String(),
 		AuthURL:       vim.AuthURL,
@@ -164,6 +169,7 @@ func accessOf(vim *Vim) (VimAccess, error) {
 		UserDomain:    domain(text(vim.AuthCred, "user_domain_name")),
 		SkipVerify:    strings.EqualFold(text(vim.AuthCred, "cert_verify"), "false"),
 		Authorities:   authorities,
+		NoAuthorities: err,
 	}
 	for _, required := range []struct{ attribute, value string }{
 		{"/vim/auth_url", access.AuthURL},
@@ -219,8 +225,7 @@ func text(from map[string]any, name string) string {
 // is checked; what is wrong is an *[InvalidRequest].
 func (r *VimRegistry) Choose(ctx context.Context, requested []VimConnectionInfo) ([]VimConnectionInfo, error) {
 	if len(requested) > 0 {
-		_, err := r.Access(ctx, requested)
-		return requested, err
+		return requested, r.check(ctx, requested)
 	}
 	vims, err := r.store.Vims(ctx)
 	if err != nil {
@@ -237,6 +242,16 @@ func (r *VimRegistry) Choose(ctx context.Context, requested []VimConnectionInfo)
 		VimID:   vims[i].ID.String(),
 		VimType: vimTypeKeystone,
 	}}, nil
+}
+
+// check refuses connections of a request that cannot be used.
+func (r *VimRegistry) check(ctx context.Context, requested []VimConnectionInfo) error {
+	access, err := r.Access(ctx, requested)
+	if err != nil || requested[0].VimID != "" { // that was checked when it was registered
+		return err
+	}
+	const facts = "/vimConnectionInfo/0/interfaceInfo/"
+	return access.checkTrust(facts+"endpoint", facts+"skipCertificateVerification")
 }
 
 // Access returns the access to the VIM of the first entry, which is the one that holds a VNF's resources.
@@ -308,9 +323,6 @@ func (r *VimRegistry) tryInline(ctx context.Context, connection VimConnectionInf
 // inlineAccess reads the access from the connection itself, SOL003 4.4.1.6: nothing is looked up in the registry.
 func inlineAccess(connection VimConnectionInfo) (VimAccess, error) {
 	authorities, err := certificates("/vimConnectionInfo/0/interfaceInfo/trustedCertificates", connection.InterfaceInfo["trustedCertificates"])
-	if err != nil {
-		return VimAccess{}, err
-	}
 	access := VimAccess{
 		VimID:         connection.ID,
 		AuthURL:       identityV3(text(connection.InterfaceInfo, "endpoint")),
@@ -322,6 +334,7 @@ func inlineAccess(connection VimConnectionInfo) (VimAccess, error) {
 		UserDomain:    domain(text(connection.AccessInfo, "userDomain")),
 		SkipVerify:    strings.EqualFold(text(connection.InterfaceInfo, "skipCertificateVerification"), "true"),
 		Authorities:   authorities,
+		NoAuthorities: err,
 	}
 	for _, required := range []struct{ attribute, value string }{
 		{"interfaceInfo/endpoint", access.AuthURL},

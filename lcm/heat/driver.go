@@ -57,5 +57,6 @@ func New(config Config) *Driver {
 
 // Regions implements [lcm.VimDriver]: it always logs in anew, so that what is registered is known to work.
 func (d *Driver) Regions(ctx context.Context, access lcm.VimAccess) ([]string, error) {
-	return d.sessions.regions(ctx, access)
+	regions, err := d.sessions.regions(ctx, access)
+	return regions, atOnce(err)
 }

@@ -17,6 +17,22 @@ import (
 	"vnfm/lcm"
 )
 
+// certificateError says that a certificate is not accepted.
+type certificateError struct{ err error }
+
+// Error implements error.
+func (e *certificateError) Error() string { return "its certificate is not accepted: " + e.err.Error() }
+
+// atOnce refuses what somebody has just asked for because of a certificate: he is to hear of it, and not to wait for another one.
+func atOnce(err error) error {
+	var unavailable *lcm.Unavailable
+	var untrusted *certificateError
+	if errors.As(err, &unavailable) && errors.As(err, &untrusted) {
+		return &lcm.Rejected{Peer: unavailable.Peer, Status: http.StatusBadGateway, Detail: untrusted.Error()}
+	}
+	return err
+}
+
 // loginError says why a login failed.
 func loginError(access lcm.VimAccess, err error) error {
 	if gophercloud.ResponseCodeIs(err, http.StatusUnauthorized) || gophercloud.ResponseCodeIs(err, http.StatusForbidden) {
@@ -54,9 +70,14 @@ func callError(service string, err error) error {
 	if errors.As(err, &denied) {
 		return &lcm.Rejected{Peer: service, Status: http.StatusForbidden, Detail: denied.Error()}
 	}
+	var plaintext *plaintextError
+	if errors.As(err, &plaintext) {
+		return &lcm.Rejected{Peer: service, Status: http.StatusBadGateway, Detail: plaintext.Error()}
+	}
+	// In the middle of an operation it may pass: a proxy that has just been reloaded, a clock that is off.
 	var untrusted *tls.CertificateVerificationError
 	if errors.As(err, &untrusted) {
-		return &lcm.Rejected{Peer: service, Status: http.StatusBadGateway, Detail: "its certificate is not accepted: " + untrusted.Err.Error()}
+		return &lcm.Unavailable{Peer: service, Err: &certificateError{untrusted.Err}}
 	}
 	// What net/http says of a connection holds the address and the reason, and no secret.
 	var connection *url.Error

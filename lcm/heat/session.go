@@ -128,16 +128,20 @@ func (s *sessions) login(ctx context.Context, access lcm.VimAccess) (_ *gophercl
 		return nil, &lcm.Rejected{Peer: identity(access), Status: http.StatusBadRequest, Detail: "the address is not that of a Keystone"}
 	}
 	provider.UserAgent.Prepend("vnfm")
+	var transport http.RoundTripper = &http.Transport{
+		Proxy:               http.ProxyFromEnvironment,
+		DialContext:         (&net.Dialer{Timeout: s.timeout, Control: peer.Policy{}.Control}).DialContext,
+		TLSClientConfig:     s.security(ctx, access),
+		TLSHandshakeTimeout: s.timeout,
+		MaxIdleConnsPerHost: 32,
+		IdleConnTimeout:     time.Minute,
+	}
+	if access.Authorities != "" {
+		transport = encrypted{transport}
+	}
 	provider.HTTPClient = http.Client{
 		// Without a limit of its own: an upload takes as long as it takes. Every other call is bounded by its context.
-		Transport: bounded{&http.Transport{
-			Proxy:               http.ProxyFromEnvironment,
-			DialContext:         (&net.Dialer{Timeout: s.timeout, Control: peer.Policy{}.Control}).DialContext,
-			TLSClientConfig:     s.security(ctx, access),
-			TLSHandshakeTimeout: s.timeout,
-			MaxIdleConnsPerHost: 32,
-			IdleConnTimeout:     time.Minute,
-		}},
+		Transport: bounded{transport},
 		// A redirected DELETE would become a GET; every address that is used is the final one.
 		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
 	}
@@ -160,12 +164,39 @@ func (s *sessions) security(ctx context.Context, access lcm.VimAccess) *tls.Conf
 	if access.SkipVerify {
 		s.log.WarnContext(ctx, "the certificate of a VIM is not checked: whoever is between can read its passwords", "vimId", access.VimID, "authUrl", access.AuthURL)
 	}
+	if access.NoAuthorities != nil {
+		s.log.WarnContext(ctx, "what a VIM names as the authorities of its certificate is not used: those of the server's own configuration are asked",
+			"vimId", access.VimID, "authUrl", access.AuthURL, "error", access.NoAuthorities)
+	}
 	config := &tls.Config{MinVersion: tls.VersionTLS12, RootCAs: s.trust, InsecureSkipVerify: access.SkipVerify} //nolint:gosec // the client's choice
 	if access.Authorities != "" {
 		config.RootCAs = x509.NewCertPool()
 		config.RootCAs.AppendCertsFromPEM([]byte(access.Authorities))
 	}
 	return config
+}
+
+// encrypted is a transport for TLS alone: a VIM that names the authorities of its certificate does not get a token in the clear because its catalog has
+// such an endpoint.
+type encrypted struct{ http.RoundTripper }
+
+// plaintextError says that an address is not one for TLS.
+type plaintextError struct{ address string }
+
+// Error implements error.
+func (e *plaintextError) Error() string {
+	return e.address + " is not called: it is without TLS, and the VIM names the authorities that its certificate has to be from"
+}
+
+// RoundTrip implements [http.RoundTripper].
+func (e encrypted) RoundTrip(request *http.Request) (*http.Response, error) {
+	if request.URL.Scheme == "https" {
+		return e.RoundTripper.RoundTrip(request)
+	}
+	if request.Body != nil {
+		_ = request.Body.Close()
+	}
+	return nil, &plaintextError{request.URL.Scheme + "://" + request.URL.Host}
 }
 
 // maxAnswerBytes bounds what a VIM may answer: the resources of some ten thousand VNFCs are less.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	"time"
 
 	"github.com/google/uuid"
@@ -50,8 +51,8 @@ func (s *Store) NodeLogs(ctx context.Context, id uuid.UUID) ([]lcm.NodeLog, erro
 	logs := make([]lcm.NodeLog, len(kept))
 	for i, log := range kept {
 		lines, err := s.sealer.open(nodeLogPlace(id, log.Node), log.Lines)
-		if err != nil {
-			return nil, err
+		if err != nil { // as when its key is no more: nothing depends on what people look at
+			slog.WarnContext(ctx, "last lines of a node cannot be read", "node", log.Node, "error", err)
 		}
 		logs[i] = lcm.NodeLog{Node: log.Node, VnfcID: log.VnfcID, Job: log.Job, State: log.State, Lines: string(lines), ChangedAt: log.ChangedAt}
 	}
@@ -82,15 +83,16 @@ func (s *Store) KeepNodeLogs(ctx context.Context, run *lcm.Run, logs []lcm.NodeL
 	return nil
 }
 
-// nodeLogTime is how long it is known what jobs have written, if the operation is over.
+// nodeLogTime is how long it is known what jobs have written, since the end of the operation.
 const nodeLogTime = 30 * 24 * time.Hour
 
-// forgetNodeLogs removes what jobs have written long ago, some of it at a time.
+// forgetNodeLogs removes what jobs of operations have written that ended long ago, some of it at a time.
 func (s *Store) forgetNodeLogs(ctx context.Context) error {
 	const remove = `
 		DELETE FROM vnf_lcm_op_node_logs WHERE (op_id, node) IN (
 			SELECT l.op_id, l.node FROM vnf_lcm_op_node_logs l JOIN vnf_lcm_op_occs o ON o.id = l.op_id
-			WHERE l.created_at < now() - @keep::interval AND o.state IN ('COMPLETED', 'ROLLED_BACK', 'FAILED')
+			WHERE l.created_at < now() - @keep::interval -- for the index: nothing is written after the end
+				AND o.state_entered_at < now() - @keep::interval AND o.state IN ('COMPLETED', 'ROLLED_BACK', 'FAILED')
 			ORDER BY l.created_at LIMIT @most)`
 	if _, err := s.pool.Exec(ctx, remove, pgx.NamedArgs{"keep": nodeLogTime, "most": sweepLimit}); err != nil {
 		return fmt.Errorf("remove old node logs: %w", err)

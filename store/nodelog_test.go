@@ -85,13 +85,34 @@ func TestNodeLogsAreThoseOfTheProject(t *testing.T) {
 	}
 }
 
-// They are removed some weeks after they came, unless the operation still goes on or waits for somebody's decision.
+func TestNodeLogThatDoesNotOpen(t *testing.T) {
+	t.Parallel()
+	db := storetest.New(t)
+	run := acquired(t, db, created(t, db), time.Minute)
+	logs := []lcm.NodeLog{
+		{Node: "worker1", State: mgmtdriver.JobRunning, Lines: "one"}, {Node: "worker2", State: mgmtdriver.JobFailed, Lines: "two"},
+	}
+	if err := db.KeepNodeLogs(t.Context(), run, logs); err != nil {
+		t.Fatal(err)
+	}
+	const damage = `UPDATE vnf_lcm_op_node_logs SET lines = '\x0102030405' WHERE node = 'worker1'`
+	if _, err := connect(t, db.URL()).Exec(t.Context(), damage); err != nil {
+		t.Fatal(err)
+	}
+	logs[0].Lines = ""
+	found, err := db.NodeLogs(t.Context(), run.Operation.ID)
+	if diff := cmp.Diff(logs, found, cmpopts.IgnoreFields(lcm.NodeLog{}, "ChangedAt")); err != nil || diff != "" {
+		t.Errorf("%v, found (-want +got):\n%s", err, diff)
+	}
+}
+
+// They are removed some weeks after the end of the operation, whenever they came, but not while it goes on or waits for somebody's decision.
 func TestNodeLogsAreForgotten(t *testing.T) {
 	t.Parallel()
 	db := storetest.New(t)
 	connection := connect(t, db.URL())
 	kept := map[lcm.OperationState]uuid.UUID{}
-	for _, state := range []lcm.OperationState{lcm.StateCompleted, lcm.StateFailedTemp, lcm.StateProcessing, lcm.StateFailed} {
+	for _, state := range []lcm.OperationState{lcm.StateCompleted, lcm.StateRolledBack, lcm.StateFailedTemp, lcm.StateProcessing, lcm.StateFailed} {
 		run := acquired(t, db, created(t, db), time.Minute)
 		if err := db.KeepNodeLogs(t.Context(), run, []lcm.NodeLog{{Node: "worker", State: mgmtdriver.JobDone}}); err != nil {
 			t.Fatal(err)
@@ -101,11 +122,15 @@ func TestNodeLogsAreForgotten(t *testing.T) {
 		}
 		kept[state] = run.Operation.ID
 	}
-	age := func(days int, operations ...uuid.UUID) {
+	age := func(written, ended int, operations ...uuid.UUID) {
 		t.Helper()
-		const update = `UPDATE vnf_lcm_op_node_logs SET created_at = now() - $1 * interval '1 day' WHERE op_id = ANY($2)`
-		if _, err := connection.Exec(t.Context(), update, days, operations); err != nil {
-			t.Fatal(err)
+		for update, days := range map[string]int{
+			`UPDATE vnf_lcm_op_node_logs SET created_at = now() - $1 * interval '1 day' WHERE op_id = ANY($2)`: written,
+			`UPDATE vnf_lcm_op_occs SET state_entered_at = now() - $1 * interval '1 day' WHERE id = ANY($2)`:   ended,
+		} {
+			if _, err := connection.Exec(t.Context(), update, days, operations); err != nil {
+				t.Fatal(err)
+			}
 		}
 	}
 	count := func(state lcm.OperationState) int {
@@ -116,8 +141,9 @@ func TestNodeLogsAreForgotten(t *testing.T) {
 		}
 		return len(found)
 	}
-	age(29, kept[lcm.StateCompleted])
-	age(31, kept[lcm.StateFailed], kept[lcm.StateFailedTemp], kept[lcm.StateProcessing])
+	age(29, 29, kept[lcm.StateCompleted])
+	age(60, 1, kept[lcm.StateRolledBack]) // after a long wait
+	age(31, 31, kept[lcm.StateFailed], kept[lcm.StateFailedTemp], kept[lcm.StateProcessing])
 	work(t, db, runner{db: db}, processor{db: db, got: make(chan uuid.UUID, 10)})
 	for range 1000 {
 		if count(lcm.StateFailed) == 0 {
@@ -125,7 +151,7 @@ func TestNodeLogsAreForgotten(t *testing.T) {
 		}
 		time.Sleep(20 * time.Millisecond)
 	}
-	for state, want := range map[lcm.OperationState]int{lcm.StateFailed: 0, lcm.StateCompleted: 1, lcm.StateFailedTemp: 1, lcm.StateProcessing: 1} {
+	for state, want := range map[lcm.OperationState]int{lcm.StateFailed: 0, lcm.StateCompleted: 1, lcm.StateRolledBack: 1, lcm.StateFailedTemp: 1, lcm.StateProcessing: 1} {
 		if got := count(state); got != want {
 			t.Errorf("%s: %d are kept, want %d", state, got, want)
 		}

@@ -128,8 +128,8 @@ func (u *UI) operation(ctx context.Context, asked asked) (*content, error) {
 		return nil, err
 	}
 	shown := operationContent{operationRow: operationRow{found, names[found.VnfInstanceID]}, Now: time.Now(), Actions: u.actions(ctx, found)}
-	if shown.Nodes, err = u.config.Operations.NodeLogs(ctx, id); err != nil {
-		return nil, err
+	if shown.Nodes, err = u.config.Operations.NodeLogs(ctx, id); err != nil { // the rest is worth more than nothing
+		u.config.Logger.WarnContext(ctx, "a page is shown without what nodes write", "operationId", id, "error", err)
 	}
 	if shown.Request, err = document(found.Params); err != nil {
 		return nil, err

@@ -152,6 +152,9 @@ type VimStore interface {
 	Vim(ctx context.Context, id uuid.UUID) (*Vim, error)
 	// Vims returns all VIMs in the order of creation.
 	Vims(ctx context.Context) ([]*Vim, error)
+	// VimPage returns VIMs without their credentials, and whether there are more.
+	VimPage(ctx context.Context, page Page) ([]*Vim, bool, error)
+	CountVims(ctx context.Context) (int, error)
 	// UpdateVim changes a VIM by a function inside a transaction; an error of the function leaves it as it was.
 	UpdateVim(ctx context.Context, id uuid.UUID, change func(*Vim) error) (*Vim, error)
 	// DeleteVim removes a VIM that no instance uses or is, else *[Conflict].

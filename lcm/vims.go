@@ -67,6 +67,14 @@ func (r *VimRegistry) Vims(ctx context.Context) ([]*Vim, error) {
 	return r.store.Vims(ctx)
 }
 
+// VimPage returns VIMs without their credentials, and whether there are more. The page's conditions are none.
+func (r *VimRegistry) VimPage(ctx context.Context, page Page) ([]*Vim, bool, error) {
+	return r.store.VimPage(ctx, page)
+}
+
+// CountVims returns how many VIMs there are.
+func (r *VimRegistry) CountVims(ctx context.Context) (int, error) { return r.store.CountVims(ctx) }
+
 // VimChange holds what is to be changed in a VIM; what is nil stays.
 type VimChange struct {
 	Name        *string

@@ -58,6 +58,8 @@ type VimRegistry interface {
 	Register(ctx context.Context, vim *lcm.Vim) (*lcm.Vim, error)
 	Vim(ctx context.Context, id uuid.UUID) (*lcm.Vim, error)
 	Vims(ctx context.Context) ([]*lcm.Vim, error)
+	VimPage(ctx context.Context, page lcm.Page) ([]*lcm.Vim, bool, error)
+	CountVims(ctx context.Context) (int, error)
 	Update(ctx context.Context, id uuid.UUID, change lcm.VimChange) (*lcm.Vim, error)
 	Delete(ctx context.Context, id uuid.UUID) error
 }

@@ -93,6 +93,45 @@ func TestCountsAreThoseOfTheProject(t *testing.T) {
 	}
 }
 
+func TestVimsThatAreShown(t *testing.T) {
+	t.Parallel()
+	db := storetest.New(t)
+	for _, name := range []string{"one", "two", "three"} {
+		vim := &lcm.Vim{ID: uuid.New(), Name: name, TenantID: "p1", Type: "openstack", AuthCred: map[string]any{"password": "geheim"}}
+		if err := db.CreateVim(t.Context(), vim); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for name, row := range map[string]struct {
+		project string
+		want    []string
+	}{"its project": {"p1", []string{"three", "two", "one"}}, "another project": {"p2", nil}} {
+		ctx := access.With(t.Context(), &access.Caller{Project: row.project})
+		if number, err := db.CountVims(ctx); err != nil || number != len(row.want) {
+			t.Errorf("%s: %d, %v", name, number, err)
+		}
+		var got []string
+		asked := lcm.Page{Limit: 2, Newest: true}
+		for more := true; more; {
+			var vims []*lcm.Vim
+			var err error
+			if vims, more, err = db.VimPage(ctx, asked); err != nil {
+				t.Fatal(err)
+			}
+			for _, vim := range vims {
+				got = append(got, vim.Name)
+				if vim.AuthCred != nil {
+					t.Errorf("%s has its credentials", vim.Name)
+				}
+				asked.After = lcm.Cursor{CreatedAt: vim.CreatedAt.UnixMicro(), ID: vim.ID}
+			}
+		}
+		if !slices.Equal(got, row.want) {
+			t.Errorf("%s: %v, want %v", name, got, row.want)
+		}
+	}
+}
+
 func TestWhatIsSealedForOutside(t *testing.T) {
 	t.Parallel()
 	db := storetest.New(t)

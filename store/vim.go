@@ -121,6 +121,27 @@ func (s *Store) Vims(ctx context.Context) ([]*lcm.Vim, error) {
 	return vims, err
 }
 
+// VimPage implements [lcm.VimStore].
+func (s *Store) VimPage(ctx context.Context, asked lcm.Page) ([]*lcm.Vim, bool, error) {
+	args := listArgs(asked.Limit, asked.After.CreatedAt, asked.After.ID, false)
+	query := `
+		SELECT id, created_at, updated_at, tenant_id, name, description, type, auth_url, vim_project, NULL::bytea AS auth_cred, is_default,
+			extra, regions, status, vnf_instance_id
+		FROM vims WHERE true` + scope(ctx, "tenant_id", args) + inOrder("", asked.Newest, args)
+	return page(ctx, s.pool, asked.Limit, query, args, s.vim)
+}
+
+// CountVims implements [lcm.VimStore].
+func (s *Store) CountVims(ctx context.Context) (int, error) {
+	args := pgx.NamedArgs{}
+	var number int
+	err := s.pool.QueryRow(ctx, `SELECT count(*) FROM vims WHERE true`+scope(ctx, "tenant_id", args), args).Scan(&number)
+	if err != nil {
+		return 0, fmt.Errorf("count: %w", err)
+	}
+	return number, nil
+}
+
 // UpdateVim implements [lcm.VimStore].
 func (s *Store) UpdateVim(ctx context.Context, id uuid.UUID, change func(*lcm.Vim) error) (*lcm.Vim, error) {
 	var vim *lcm.Vim

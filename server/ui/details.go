@@ -51,26 +51,18 @@ func (u *UI) addOperations(ctx context.Context, to *overview) (err error) {
 	}
 	running := counts[lcm.StateStarting] + counts[lcm.StateProcessing] + counts[lcm.StateRollingBack]
 	operations := Root + "/operations"
-	to.Counts = append(to.Counts, count{running, "operations running", operations, "running"},
+	to.Counts = append(to.Counts, count{running, "operations running", operations + "?state=" + underWay, "running"},
 		count{counts[lcm.StateFailedTemp], "waiting for a decision", operations + "?state=" + string(lcm.StateFailedTemp), "failed"})
-	in := func(states ...lcm.OperationState) lcm.Page {
-		page := lcm.Page{Limit: few}
-		if len(states) > 0 {
-			values := make([]string, len(states))
-			for i, state := range states {
-				values[i] = string(state)
-			}
-			page.Where = []filter.Condition{equals("operationState", values...)}
-		}
-		return page
+	in := func(states ...string) lcm.Page {
+		return lcm.Page{Limit: few, Where: []filter.Condition{equals("operationState", states...)}}
 	}
-	if to.Waiting, to.MoreWaiting, err = u.operationRows(reading, in(lcm.StateFailedTemp)); err != nil {
+	if to.Waiting, to.MoreWaiting, err = u.operationRows(reading, in(string(lcm.StateFailedTemp))); err != nil {
 		return err
 	}
-	if to.Running, to.MoreRunning, err = u.operationRows(reading, in(lcm.StateStarting, lcm.StateProcessing, lcm.StateRollingBack)); err != nil {
+	if to.Running, to.MoreRunning, err = u.operationRows(reading, in(underWayStates...)); err != nil {
 		return err
 	}
-	to.Latest, _, err = u.operationRows(reading, in(lcm.StateCompleted, lcm.StateFailed, lcm.StateRolledBack))
+	to.Latest, _, err = u.operationRows(reading, in(string(lcm.StateCompleted), string(lcm.StateFailed), string(lcm.StateRolledBack)))
 	return err
 }
 
@@ -100,8 +92,8 @@ func (u *UI) addVims(ctx context.Context, to *overview) error {
 	if !ok {
 		return nil
 	}
-	vims, err := u.config.Vims.Vims(reading)
-	to.Counts = append(to.Counts, count{len(vims), "VIMs", Root + "/vims", ""})
+	number, err := u.config.Vims.CountVims(reading)
+	to.Counts = append(to.Counts, count{number, "VIMs", Root + "/vims", ""})
 	return err
 }
 
@@ -115,11 +107,7 @@ type operationContent struct {
 }
 
 func (u *UI) operation(ctx context.Context, asked asked) (*content, error) {
-	id, err := parseID(asked.id, operationResource)
-	if err != nil {
-		return nil, err
-	}
-	found, err := u.config.Operations.Operation(ctx, id)
+	found, err := u.config.Operations.Operation(ctx, asked.id)
 	if err != nil {
 		return nil, err
 	}
@@ -128,8 +116,8 @@ func (u *UI) operation(ctx context.Context, asked asked) (*content, error) {
 		return nil, err
 	}
 	shown := operationContent{operationRow: operationRow{found, names[found.VnfInstanceID]}, Now: time.Now(), Actions: u.actions(ctx, found)}
-	if shown.Nodes, err = u.config.Operations.NodeLogs(ctx, id); err != nil { // the rest is worth more than nothing
-		u.config.Logger.WarnContext(ctx, "a page is shown without what nodes write", "operationId", id, "error", err)
+	if shown.Nodes, err = u.config.Operations.NodeLogs(ctx, asked.id); err != nil {
+		return nil, err
 	}
 	if shown.Request, err = document(found.Params); err != nil {
 		return nil, err
@@ -164,11 +152,7 @@ type instanceContent struct {
 }
 
 func (u *UI) instance(ctx context.Context, asked asked) (*content, error) {
-	id, err := parseID(asked.id, instanceResource)
-	if err != nil {
-		return nil, err
-	}
-	found, err := u.config.Instances.Instance(ctx, id)
+	found, err := u.config.Instances.Instance(ctx, asked.id)
 	if err != nil {
 		return nil, err
 	}
@@ -181,7 +165,7 @@ func (u *UI) instance(ctx context.Context, asked asked) (*content, error) {
 	}
 	if reading, ok := u.may(ctx, readOperations); ok {
 		shown.ReadsOperations = true
-		page := lcm.Page{Limit: few, Where: []filter.Condition{equals("vnfInstanceId", id.String())}}
+		page := lcm.Page{Limit: few, Where: []filter.Condition{equals("vnfInstanceId", asked.id.String())}}
 		if shown.Operations, shown.MoreOperations, err = u.operationRows(reading, page); err != nil {
 			return nil, err
 		}

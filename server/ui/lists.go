@@ -2,15 +2,12 @@ package ui
 
 import (
 	"context"
-	"fmt"
 	"net/url"
 	"slices"
-	"strconv"
 	"strings"
 	"time"
 
 	"github.com/google/uuid"
-	"github.com/labstack/echo/v4"
 
 	"vnfm/lcm"
 	"vnfm/vnfpkg"
@@ -22,30 +19,6 @@ const (
 	operationResource = "vnf lcm operation occurrence"
 )
 
-// parseID reads the id of a path. What is not a UUID cannot exist.
-func parseID(text, resource string) (uuid.UUID, error) {
-	id, err := uuid.Parse(text)
-	if err != nil {
-		return uuid.Nil, &lcm.NotFound{Resource: resource, ID: text}
-	}
-	return id, nil
-}
-
-// cursor reads from which row on a list is wanted: the time and the id of the one before.
-func (a asked) cursor() (lcm.Cursor, error) {
-	after := a.query.Get(afterParameter)
-	if after == "" {
-		return lcm.Cursor{}, nil
-	}
-	at, id, _ := strings.Cut(after, ".")
-	createdAt, timeErr := strconv.ParseInt(at, 10, 64)
-	parsed, idErr := uuid.Parse(id)
-	if timeErr != nil || idErr != nil {
-		return lcm.Cursor{}, echo.ErrNotFound
-	}
-	return lcm.Cursor{CreatedAt: createdAt, ID: parsed}, nil
-}
-
 // list is a part of a list, and where its other parts are.
 type list[Row any] struct {
 	Now         time.Time
@@ -56,22 +29,16 @@ type list[Row any] struct {
 // part makes a list of rows, of which more may follow.
 func part[Row any](a asked, rows []Row, more bool, last func(Row) (time.Time, uuid.UUID)) list[Row] {
 	made := list[Row]{Now: time.Now(), Rows: rows}
-	address := func(after string) string {
-		query := url.Values{}
-		if state := a.query.Get(stateParameter); state != "" {
-			query.Set(stateParameter, state)
-		}
-		if after != "" {
-			query.Set(afterParameter, after)
-		}
-		return "?" + query.Encode()
+	address := func(after lcm.Cursor) string {
+		a.after = after
+		return "?" + a.query().Encode()
 	}
-	if a.query.Has(afterParameter) {
-		made.Newer = address("")
+	if a.after != (lcm.Cursor{}) {
+		made.Newer = address(lcm.Cursor{})
 	}
 	if more {
 		at, id := last(rows[len(rows)-1])
-		made.Next = address(fmt.Sprintf("%d.%s", at.UnixMicro(), id))
+		made.Next = address(lcm.Cursor{CreatedAt: at.UnixMicro(), ID: id})
 	}
 	return made
 }
@@ -82,11 +49,7 @@ func equals(attribute string, values ...string) filter.Condition {
 }
 
 func (u *UI) instances(ctx context.Context, asked asked) (*content, error) {
-	after, err := asked.cursor()
-	if err != nil {
-		return nil, err
-	}
-	found, more, err := u.config.Instances.Instances(ctx, lcm.Page{Limit: u.config.PageSize, After: after, Newest: true})
+	found, more, err := u.config.Instances.Instances(ctx, lcm.Page{Limit: u.config.PageSize, After: asked.after, Newest: true})
 	if err != nil {
 		return nil, err
 	}
@@ -95,11 +58,7 @@ func (u *UI) instances(ctx context.Context, asked asked) (*content, error) {
 }
 
 func (u *UI) packages(ctx context.Context, asked asked) (*content, error) {
-	after, err := asked.cursor()
-	if err != nil {
-		return nil, err
-	}
-	found, more, err := u.config.Packages.Packages(ctx, vnfpkg.Page{Limit: u.config.PageSize, After: vnfpkg.Cursor(after), Newest: true})
+	found, more, err := u.config.Packages.Packages(ctx, vnfpkg.Page{Limit: u.config.PageSize, After: vnfpkg.Cursor(asked.after), Newest: true})
 	if err != nil {
 		return nil, err
 	}
@@ -121,7 +80,7 @@ type vimRow struct {
 func (v vimRow) OfInstance() bool { return v.InstanceID != uuid.Nil }
 
 func (u *UI) vims(ctx context.Context, asked asked) (*content, error) {
-	found, err := u.config.Vims.Vims(ctx)
+	found, more, err := u.config.Vims.VimPage(ctx, lcm.Page{Limit: u.config.PageSize, After: asked.after, Newest: true})
 	if err != nil {
 		return nil, err
 	}
@@ -133,7 +92,7 @@ func (u *UI) vims(ctx context.Context, asked asked) (*content, error) {
 			Regions: strings.Join(vim.Regions, ", "), Status: vim.Status, IsDefault: vim.IsDefault, InstanceID: vim.InstanceID, CreatedAt: vim.CreatedAt,
 		}
 	}
-	return &content{title: "VIMs", shown: part(asked, rows, false, nil)}, nil
+	return &content{title: "VIMs", shown: part(asked, rows, more, func(v vimRow) (time.Time, uuid.UUID) { return v.CreatedAt, v.ID })}, nil
 }
 
 // withoutUser is an address without the login that it may hold.
@@ -160,19 +119,8 @@ type operationPage struct {
 }
 
 func (u *UI) operations(ctx context.Context, asked asked) (*content, error) {
-	after, err := asked.cursor()
-	if err != nil {
-		return nil, err
-	}
-	shown := operationPage{State: asked.query.Get(stateParameter), States: lcm.OperationStates()}
-	page := lcm.Page{Limit: u.config.PageSize, After: after}
-	if shown.State != "" {
-		if !slices.Contains(shown.States, lcm.OperationState(shown.State)) {
-			return nil, echo.ErrNotFound
-		}
-		page.Where = []filter.Condition{equals("operationState", shown.State)}
-	}
-	rows, more, err := u.operationRows(ctx, page)
+	shown := operationPage{State: asked.state, States: lcm.OperationStates()}
+	rows, more, err := u.operationRows(ctx, lcm.Page{Limit: u.config.PageSize, After: asked.after, Where: asked.where()})
 	if err != nil {
 		return nil, err
 	}

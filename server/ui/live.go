@@ -105,8 +105,8 @@ func (v *view) look(ctx context.Context, build func() (*shown, error)) (*shown, 
 }
 
 // viewKey tells views apart: by what is looked at, and by what decides about what is seen of it.
-func viewKey(c echo.Context) string {
-	key := c.Path() + " " + strings.Join(c.ParamValues(), " ") + " " + query(c).Encode()
+func viewKey(c echo.Context, asked asked) string {
+	key := c.Path() + " " + asked.id.String() + " " + asked.query().Encode()
 	if caller := access.Of(c.Request().Context()); caller != nil {
 		roles := slices.Clone(caller.Roles)
 		slices.Sort(roles)
@@ -119,10 +119,14 @@ func viewKey(c echo.Context) string {
 // who it is; or the server is about to stop.
 func (u *UI) stream(p page) echo.HandlerFunc {
 	return func(c echo.Context) error {
-		ctx, key := c.Request().Context(), viewKey(c)
+		asked, err := p.asked(c)
+		if err != nil {
+			return err
+		}
+		ctx, key := c.Request().Context(), viewKey(c, asked)
 		view := u.views.join(key)
 		defer u.views.leave(key)
-		now, err := view.look(ctx, func() (*shown, error) { return u.make(c, p) })
+		now, err := view.look(ctx, func() (*shown, error) { return u.make(ctx, p, asked) })
 		if err != nil {
 			return err
 		}
@@ -140,7 +144,7 @@ func (u *UI) stream(p page) echo.HandlerFunc {
 				return nil
 			case <-tick.C:
 			}
-			next, err := view.look(ctx, func() (*shown, error) { return u.make(c, p) })
+			next, err := view.look(ctx, func() (*shown, error) { return u.make(ctx, p, asked) })
 			if err != nil {
 				return nil // the browser comes again, and hears of it then
 			}

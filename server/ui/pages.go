@@ -35,14 +35,18 @@ type page struct {
 	action string
 	// fragments are the names of the templates that it consists of. The first is read to those who do not see whenever it changes.
 	fragments []string
+	asks      asks
 	load      func(ctx context.Context, asked asked) (*content, error)
 }
 
-// asked is what somebody wants to see.
-type asked struct {
-	id    string
-	query url.Values
-}
+// asks is what can be asked of a page.
+type asks int
+
+const (
+	asksNothing asks = 0
+	asksFrom    asks = 1 // from which row on
+	asksState   asks = 2 // only what is in a state
+)
 
 // content is what the fragments of a page are made of.
 type content struct {
@@ -57,42 +61,21 @@ func (u *UI) pages() []page {
 		operations = Root + "/operations"
 	)
 	return []page{
-		{Root, "", []string{"overview-counts", "overview-waiting", "overview-running", "overview-latest"}, u.overview},
-		{instances, readInstances, []string{"instances"}, u.instances},
+		{Root, "", []string{"overview-counts", "overview-waiting", "overview-running", "overview-latest"}, asksNothing, u.overview},
+		{instances, readInstances, []string{"instances"}, asksFrom, u.instances},
 		{instances + "/:vnfInstanceId", readInstances,
-			[]string{"instance-head", "instance-facts", "instance-vnfcs", "instance-links", "instance-operations"}, u.instance},
-		{operations, readOperations, []string{"operations"}, u.operations},
+			[]string{"instance-head", "instance-facts", "instance-vnfcs", "instance-links", "instance-operations"}, asksNothing, u.instance},
+		{operations, readOperations, []string{"operations"}, asksFrom | asksState, u.operations},
 		{operationPath, readOperations,
-			[]string{"operation-head", "operation-progress", "operation-actions", "operation-steps", "operation-nodes", "operation-facts"}, u.operation},
-		{Root + "/packages", readPackages, []string{"packages"}, u.packages},
-		{Root + "/vims", readVims, []string{"vims"}, u.vims},
+			[]string{"operation-head", "operation-progress", "operation-actions", "operation-steps", "operation-nodes", "operation-facts"}, asksNothing, u.operation},
+		{Root + "/packages", readPackages, []string{"packages"}, asksFrom, u.packages},
+		{Root + "/vims", readVims, []string{"vims"}, asksFrom, u.vims},
 	}
-}
-
-const (
-	seenParameter  = "seen"
-	afterParameter = "after"
-	stateParameter = "state"
-)
-
-// query is that of a request, without what only streams have.
-func query(c echo.Context) url.Values {
-	found := url.Values{}
-	for _, name := range []string{afterParameter, stateParameter} {
-		if value := c.QueryParam(name); value != "" {
-			found.Set(name, value)
-		}
-	}
-	return found
 }
 
 // make makes the fragments of a page.
-func (u *UI) make(c echo.Context, p page) (*shown, error) {
-	asked := asked{query: query(c)}
-	if values := c.ParamValues(); len(values) > 0 {
-		asked.id = values[0]
-	}
-	content, err := p.load(c.Request().Context(), asked)
+func (u *UI) make(ctx context.Context, p page, asked asked) (*shown, error) {
+	content, err := p.load(ctx, asked)
 	if err != nil {
 		return nil, err
 	}
@@ -119,15 +102,19 @@ func filled(name string, with any) (template.HTML, error) {
 // show answers with a page.
 func (u *UI) show(p page) echo.HandlerFunc {
 	return func(c echo.Context) error {
-		now, err := u.make(c, p)
+		asked, err := p.asked(c)
+		if err != nil {
+			return err
+		}
+		now, err := u.make(c.Request().Context(), p, asked)
 		if err != nil {
 			return err
 		}
 		of := layout{Title: now.title}
 		if !now.over {
-			asked := query(c)
-			asked.Set(seenParameter, now.digests())
-			of.Events = (&url.URL{Path: strings.TrimSuffix(c.Request().URL.Path, "/") + "/events", RawQuery: asked.Encode()}).String()
+			query := asked.query()
+			query.Set(seenParameter, now.digests())
+			of.Events = (&url.URL{Path: strings.TrimSuffix(c.Request().URL.Path, "/") + "/events", RawQuery: query.Encode()}).String()
 		}
 		return u.write(c, http.StatusOK, of, "page", now.fragments)
 	}

@@ -53,7 +53,8 @@ type Packages interface {
 
 // Vims is what the pages need of VIMs. *[lcm.VimRegistry] has it.
 type Vims interface {
-	Vims(ctx context.Context) ([]*lcm.Vim, error)
+	VimPage(ctx context.Context, page lcm.Page) ([]*lcm.Vim, bool, error)
+	CountVims(ctx context.Context) (int, error)
 }
 
 // Seals keeps from browsers what is in the sessions that they bring. *store.Store has it.

@@ -137,6 +137,10 @@ func TestWhoMaySeeWhichPage(t *testing.T) {
 					if a.StatusCode != http.StatusSeeOther || !asked {
 						t.Errorf("nobody: %s %s", a.Status, a.Header.Get("Location"))
 					}
+				case route.Stream && !allowed:
+					if line, _ := bufio.NewReader(a.Body).ReadString('\x00'); !strings.Contains(line, "You may not see this any more") {
+						t.Errorf("%s: %q", user, line)
+					}
 				case asked || refused == allowed:
 					t.Errorf("%s: %s, allowed %v", user, a.Status, allowed)
 				}
@@ -242,7 +246,7 @@ func TestSessionsAreSealed(t *testing.T) {
 	})
 	a := newVisitor(t, b).post("/ui/sign-in", url.Values{"user": {"ann"}, "password": {"geheim"}})
 	cookie := a.Cookies()[0]
-	if cookie.Name != "__Host-vnfm" || !cookie.HttpOnly || !cookie.Secure || cookie.SameSite != http.SameSiteStrictMode || cookie.Path != "/" || cookie.Domain != "" {
+	if cookie.Name != "__Host-vnfm" || !cookie.HttpOnly || !cookie.Secure || cookie.SameSite != http.SameSiteLaxMode || cookie.Path != "/" || cookie.Domain != "" {
 		t.Errorf("%+v", cookie)
 	}
 	sealed, err := base64.RawURLEncoding.DecodeString(cookie.Value)
@@ -488,6 +492,25 @@ func TestPagesTellWhatChanges(t *testing.T) {
 	<-done
 	if page := string(in.get(pageOf(opOcc)).body); strings.Contains(page, "sse-connect") {
 		t.Error("the page of what is over waits for changes")
+	}
+}
+
+func TestStreamsOfWhatIsGoneEnd(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	b.registerVim()
+	_, vnfd, _ := b.onboard()
+	instance := b.instance(vnfd)
+	in := newVisitor(t, b)
+	address := "/ui/instances/" + path.Base(instance) + "/events"
+	response := in.open(once(t), http.MethodGet, address, nil)
+	defer response.Body.Close()
+	await(t, response.Body, "event: instance-head")
+	b.expect(http.StatusNoContent, http.MethodDelete, strings.TrimPrefix(instance, b.url), "")
+	_, _ = io.ReadAll(response.Body) // the browser comes again then
+	a := in.get(address)
+	if text := string(a.body); a.StatusCode != http.StatusOK || !strings.Contains(text, "no longer there") || !strings.Contains(text, "event: over\n") {
+		t.Errorf("%s %s", a.Status, a.body)
 	}
 }
 

@@ -213,14 +213,21 @@ func event(events *bytes.Buffer, name, id, data string) {
 	events.WriteString("\n")
 }
 
-// WriteSessionOver tells a page, in its stream, that whoever looks at it has to sign in again.
-func (u *UI) WriteSessionOver(c echo.Context) error {
+// ends are what pages are told, in their streams, that can go on no more.
+var ends = map[int]string{
+	http.StatusUnauthorized: `The session is over: <a href="` + signInPath + `">sign in</a> again.`,
+	http.StatusForbidden:    `You may not see this any more. What is here does not change by itself.`,
+	http.StatusNotFound:     `This is no longer there: it was removed. <a href="` + Root + `">Go on</a>`,
+}
+
+// writeEnd tells a page, in its stream, why nothing more comes, and ends it: a browser would come again and again.
+func writeEnd(c echo.Context, why string) error {
 	stream, err := newStream(c)
 	if err != nil {
 		return err
 	}
 	var events bytes.Buffer
-	event(&events, "session", "", `The session is over: <a href="`+signInPath+`">sign in</a> again.`)
+	event(&events, "end", "", why)
 	event(&events, "over", "", "")
 	return stream.send(events.Bytes())
 }

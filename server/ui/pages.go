@@ -182,8 +182,8 @@ func (u *UI) WriteError(c echo.Context, status int, detail string) error {
 	request := c.Request()
 	streams := strings.HasSuffix(request.URL.Path, "/events")
 	switch {
-	case status == http.StatusUnauthorized && streams:
-		return u.WriteSessionOver(c)
+	case streams && ends[status] != "" && request.Method == http.MethodGet:
+		return writeEnd(c, ends[status])
 	case status == http.StatusUnauthorized && u.signsIn():
 		address := url.URL{Path: signInPath}
 		if request.Method == http.MethodGet && request.URL.Path != Root {

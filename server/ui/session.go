@@ -41,10 +41,11 @@ func (u *UI) cookieName() string {
 	return "vnfm"
 }
 
-// cookie is what a browser is given for a session; "" takes it away.
+// cookie is what a browser is given for a session; "" takes it away. Links from elsewhere, such as those in mails, lead into the session; what
+// changes something is posted, which a browser does for no other site with the cookie, and Guard refuses.
 func (u *UI) cookie(value string) *http.Cookie {
 	cookie := &http.Cookie{ //nolint:gosec // without TLS it could not be secure: the server listens on this machine alone then
-		Name: u.cookieName(), Value: value, Path: "/", HttpOnly: true, Secure: u.config.Secure, SameSite: http.SameSiteStrictMode,
+		Name: u.cookieName(), Value: value, Path: "/", HttpOnly: true, Secure: u.config.Secure, SameSite: http.SameSiteLaxMode,
 		MaxAge: int(sessionTime.Seconds()),
 	}
 	if value == "" {

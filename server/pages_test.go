@@ -6,6 +6,7 @@ import (
 	"encoding/base64"
 	"fmt"
 	"io"
+	"log/slog"
 	"net"
 	"net/http"
 	"net/http/cookiejar"
@@ -13,6 +14,7 @@ import (
 	"path"
 	"regexp"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -236,6 +238,36 @@ func TestGuessesLockNobodyOutWhoIsSignedIn(t *testing.T) {
 }
 
 func basicOf(login string) string { return "Basic " + base64.StdEncoding.EncodeToString([]byte(login)) }
+
+// lines is a writer that keeps what is logged.
+type lines struct {
+	mu   sync.Mutex
+	text strings.Builder
+}
+
+// Write implements [io.Writer].
+func (l *lines) Write(p []byte) (int, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.text.Write(p)
+}
+
+func (l *lines) String() string {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.text.String()
+}
+
+func TestSignInsAreLogged(t *testing.T) {
+	t.Parallel()
+	logged := &lines{}
+	b := guardedWith(t, func(config *server.Config) { config.Logger = slog.New(slog.NewTextHandler(logged, nil)) })
+	signedIn(t, b, "ann")
+	if !regexp.MustCompile(`level=INFO msg="signed in" requestId=\S+ .*user=ann project=\S+ address=127\.0\.0\.1\n`).MatchString(logged.String()) ||
+		strings.Contains(logged.String(), "geheim") {
+		t.Errorf("%s", logged)
+	}
+}
 
 func TestSessionsAreSealed(t *testing.T) {
 	t.Parallel()

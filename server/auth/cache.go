@@ -41,6 +41,13 @@ func (c *cache) offered(credentials string) Credentials {
 	return UnknownCredentials
 }
 
+// forget has credentials asked about again.
+func (c *cache) forget(credentials string) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	delete(c.known, sha256.Sum256([]byte(credentials)))
+}
+
 type admitted struct {
 	caller *access.Caller
 	until  time.Time

@@ -10,6 +10,8 @@ import (
 	"slices"
 	"strings"
 
+	"vnfm/api/access"
+
 	"github.com/gophercloud/gophercloud/v2/openstack/identity/v3/tokens"
 )
 
@@ -48,21 +50,25 @@ func (g *Gate) Fields() []Field {
 	return nil
 }
 
-// SignIn makes a proof of what somebody has typed into the fields. *[Refused] and the other errors of [Gate.Admit] if nobody is let in with
-// them.
-func (g *Gate) SignIn(ctx context.Context, typed func(name string) string) (*Proof, error) {
+// SignIn makes a proof of what somebody has typed into the fields, and tells who it is. *[Refused] and the other errors of [Gate.Admit] if nobody
+// is let in with them.
+func (g *Gate) SignIn(ctx context.Context, typed func(name string) string) (*Proof, *access.Caller, error) {
 	by, ok := g.by.(signer)
 	if !ok {
-		return nil, &Refused{"nobody signs in here: clients show certificates"}
+		return nil, nil, &Refused{"nobody signs in here: clients show certificates"}
 	}
 	proof, err := by.signIn(ctx, typed)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
-	if _, err := g.Admit(proof.request(ctx)); err != nil {
-		return nil, err
+	caller, err := g.Admit(proof.request(ctx))
+	if err != nil {
+		if endErr := g.SignOut(context.WithoutCancel(ctx), proof); endErr != nil {
+			err = fmt.Errorf("%w; what was made to sign in is not ended: %v", err, endErr) //nolint:errorlint // the first is what counts
+		}
+		return nil, nil, err
 	}
-	return proof, nil
+	return proof, caller, nil
 }
 
 // request is one with the proof, and nothing else.
@@ -173,8 +179,12 @@ func (k *keystone) signIn(ctx context.Context, typed func(string) string) (*Proo
 	return &Proof{tokenHeader, token}, nil
 }
 
-// signOut has a token ended.
+// signOut has a token ended. Another proof is of a time at which the server knew people in another way.
 func (k *keystone) signOut(ctx context.Context, proof *Proof) error {
+	if proof.Header != tokenHeader {
+		return nil
+	}
+	defer k.cache.forget(proof.Value)
 	if err := tokens.Revoke(ctx, k.service(proof.Value), proof.Value).Err; err != nil {
 		return k.failure(err)
 	}

@@ -2,6 +2,7 @@ package auth_test
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"net/http"
 	"net/http/httptest"
@@ -60,6 +61,10 @@ func (i *issuer) ServeHTTP(response http.ResponseWriter, request *http.Request) 
 		}
 		response.WriteHeader(http.StatusNoContent)
 	default:
+		if i.revoked.Load() > 0 {
+			http.Error(response, `{"error": {"code": 404}}`, http.StatusNotFound)
+			return
+		}
 		i.identity.ServeHTTP(response, request)
 	}
 }
@@ -76,12 +81,18 @@ func TestSignInAtKeystone(t *testing.T) {
 			t.Errorf("the form has %s", field.Name)
 		}
 	}
-	proof, err := g.SignIn(t.Context(), typed(right))
-	if err != nil || *proof != (auth.Proof{Header: "X-Auth-Token", Value: "good"}) {
-		t.Fatalf("%+v, %v", proof, err)
+	proof, caller, err := g.SignIn(t.Context(), typed(right))
+	if err != nil || *proof != (auth.Proof{Header: "X-Auth-Token", Value: "good"}) || caller.Project != "p1" {
+		t.Fatalf("%+v, %+v, %v", proof, caller, err)
+	}
+	if err := g.SignOut(t.Context(), &auth.Proof{Header: "Authorization", Value: "Basic good"}); err != nil || keystone.revoked.Load() != 0 {
+		t.Errorf("what is no token is ended at Keystone: %v", err)
 	}
 	if err := g.SignOut(t.Context(), proof); err != nil || keystone.revoked.Load() != 1 {
 		t.Errorf("%d tokens were revoked, %v", keystone.revoked.Load(), err)
+	}
+	if _, err := g.Admit(ask(t, proof.Header, proof.Value)); !errors.As(err, new(*auth.Refused)) {
+		t.Errorf("a token that was ended lets in: %v", err)
 	}
 	for name, change := range map[string]map[string]string{
 		"wrong password": {"password": "falsch"}, "unknown user": {"user": "bob"}, "another project": {"project": "other"}, "no password": {"password": ""},
@@ -94,12 +105,27 @@ func TestSignInAtKeystone(t *testing.T) {
 		for field, value := range change {
 			wrong[field] = value
 		}
-		_, err := g.SignIn(t.Context(), typed(wrong))
+		_, _, err := g.SignIn(t.Context(), typed(wrong))
 		t.Run(name, func(t *testing.T) { refusedAs(t, err, http.StatusUnauthorized, "falsch") })
 	}
 	server.Close()
-	_, err = g.SignIn(t.Context(), typed(right))
+	_, _, err = g.SignIn(t.Context(), typed(right))
 	refusedAs(t, err, http.StatusServiceUnavailable, "geheim")
+}
+
+// A token that lets nobody in is not left at Keystone.
+func TestSignInThatIsDeniedLeavesNoToken(t *testing.T) {
+	t.Parallel()
+	keystone := &issuer{identity: &identity{tokens: map[string]string{"good": tokenOf("", "member", time.Now().Add(time.Hour))}}}
+	server := httptest.NewServer(keystone)
+	t.Cleanup(server.Close)
+	g := gate(t, auth.Options{Auth: "keystone", KeystoneURL: server.URL + "/identity"})
+	_, _, err := g.SignIn(t.Context(), typed(map[string]string{
+		"user": "ann", "password": "geheim", "domain": "Default", "project": "demo", "projectDomain": "Projects"}))
+	refusedAs(t, err, http.StatusForbidden, "geheim")
+	if keystone.revoked.Load() != 1 {
+		t.Errorf("%d tokens were revoked", keystone.revoked.Load())
+	}
 }
 
 func TestSignIn(t *testing.T) {
@@ -128,7 +154,7 @@ func TestSignIn(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			g := gate(t, row.options)
-			proof, err := g.SignIn(t.Context(), typed(row.typed))
+			proof, _, err := g.SignIn(t.Context(), typed(row.typed))
 			refusedAs(t, err, row.status, row.typed["password"])
 			if err != nil {
 				return

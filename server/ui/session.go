@@ -124,9 +124,12 @@ func (u *UI) signIn(c echo.Context) error {
 	}
 	next := local(request.PostForm.Get("next"))
 	ctx := request.Context()
-	var proof *auth.Proof
+	var (
+		proof  *auth.Proof
+		caller *access.Caller
+	)
 	err := u.config.Judge(c, u.config.Gate.Typed(ctx, request.PostForm.Get), func() (err error) {
-		proof, err = u.config.Gate.SignIn(ctx, request.PostForm.Get)
+		proof, caller, err = u.config.Gate.SignIn(ctx, request.PostForm.Get)
 		return err
 	})
 	var denied *access.Denied
@@ -136,7 +139,7 @@ func (u *UI) signIn(c echo.Context) error {
 	case errors.As(err, &denied):
 		return u.writeForm(c, http.StatusForbidden, next, "The account has no access here: "+denied.Detail+".")
 	case errors.As(err, new(*auth.Unavailable)):
-		u.config.Logger.Warn("nobody can sign in", "error", err)
+		u.config.Log(c).WarnContext(ctx, "nobody can sign in", "error", err)
 		return u.writeForm(c, http.StatusServiceUnavailable, next, "The service that knows the accounts cannot be reached. Try again in a few seconds.")
 	case err != nil:
 		return err
@@ -149,6 +152,7 @@ func (u *UI) signIn(c echo.Context) error {
 	if len(sealed) > maxCookieBytes {
 		return u.writeForm(c, http.StatusRequestEntityTooLarge, next, "The credentials are too long for a browser to keep.")
 	}
+	u.config.Log(c).InfoContext(ctx, "signed in", "user", caller.String(), "project", caller.Project, "address", c.RealIP())
 	c.SetCookie(u.cookie(sealed))
 	return c.Redirect(http.StatusSeeOther, next)
 }
@@ -156,7 +160,7 @@ func (u *UI) signIn(c echo.Context) error {
 func (u *UI) signOut(c echo.Context) error {
 	if found := u.sessionOf(c.Request()); found != nil && u.config.Gate != nil {
 		if err := u.config.Gate.SignOut(c.Request().Context(), &found.Proof); err != nil {
-			u.config.Logger.Warn("the token of somebody who has signed out is still good", "error", err)
+			u.config.Log(c).WarnContext(c.Request().Context(), "the token of somebody who has signed out is still good", "error", err)
 		}
 	}
 	c.SetCookie(u.cookie(""))

@@ -73,10 +73,10 @@ type Config struct {
 	Seals      Seals      // of sessions; needed with a gate
 	// Judge tries credentials, unless somebody guesses them: its own errors are those of try, or that it is too often.
 	Judge    func(c echo.Context, offer auth.Offer, try func() error) error
-	Secure   bool            // browsers come by HTTPS
-	PageSize int             // rows of a list; default 50
-	Leaving  <-chan struct{} // closed when the server is about to stop
-	Logger   *slog.Logger
+	Secure   bool                              // browsers come by HTTPS
+	PageSize int                               // rows of a list; default 50
+	Leaving  <-chan struct{}                   // closed when the server is about to stop
+	Log      func(c echo.Context) *slog.Logger // of a request
 }
 
 // UI are the pages.

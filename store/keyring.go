@@ -83,7 +83,7 @@ func (k *Keyring) of(value []byte) (Key, error) {
 	if key := k.find(value); key != nil {
 		return *key, nil
 	}
-	if k.name != "" {
+	if k.changed() { // what comes from outside may name any key, and reads no file by it
 		if err := k.read(); err != nil {
 			return Key{}, errors.Join(errOtherKey, err)
 		}

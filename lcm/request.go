@@ -129,6 +129,7 @@ type Page struct {
 	After  Cursor // the zero value starts at the beginning
 	Where  []filter.Condition
 	Whole  bool // with the attributes that SOL003 leaves out of lists by default
+	Told   bool // of operations: with those of them that tell how they go, the error and the progress
 	Newest bool // the other way round: the newest element is the first
 }
 

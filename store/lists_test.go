@@ -1,10 +1,12 @@
 package store_test
 
 import (
+	"context"
 	"slices"
 	"testing"
 
 	"github.com/google/uuid"
+	"github.com/jackc/pgx/v5"
 
 	"vnfm/api/access"
 	"vnfm/lcm"
@@ -89,6 +91,29 @@ func TestCountsAreThoseOfTheProject(t *testing.T) {
 		packages, err := db.CountPackages(ctx)
 		if err != nil || packages[vnfpkg.Onboarded] != row.want {
 			t.Errorf("%s: packages %v, %v", name, packages, err)
+		}
+	}
+}
+
+func TestWhatListsOfOperationsHave(t *testing.T) {
+	t.Parallel()
+	db := storetest.New(t)
+	started(t, db, created(t, db))
+	connection, err := pgx.Connect(t.Context(), db.URL())
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = connection.Close(context.WithoutCancel(t.Context())) })
+	if _, err := connection.Exec(t.Context(), `UPDATE vnf_lcm_op_occs SET params = '{"flavourId": "simple"}', error = '{"detail": "broken"}'`); err != nil {
+		t.Fatal(err)
+	}
+	for name, row := range map[string]struct {
+		page          lcm.Page
+		params, error bool
+	}{"by default": {lcm.Page{}, false, false}, "told": {lcm.Page{Told: true}, false, true}, "whole": {lcm.Page{Whole: true}, true, true}} {
+		found, _, err := db.Operations(t.Context(), row.page)
+		if err != nil || len(found) != 1 || (found[0].Params != nil) != row.params || (found[0].Error != nil) != row.error {
+			t.Errorf("%s: %+v, %v", name, found, err)
 		}
 	}
 }

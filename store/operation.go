@@ -209,6 +209,7 @@ func (s *Store) ChangeOperation(ctx context.Context, id uuid.UUID, change func(*
 // Operations implements [lcm.OperationStore].
 func (s *Store) Operations(ctx context.Context, asked lcm.Page) ([]*lcm.Operation, bool, error) {
 	args := listArgs(asked.Limit, asked.After.CreatedAt, asked.After.ID, asked.Whole)
+	args["told"] = asked.Whole || asked.Told
 	where, err := operationAttributes.where(asked.Where, args)
 	if err != nil {
 		return nil, false, err
@@ -216,10 +217,10 @@ func (s *Store) Operations(ctx context.Context, asked lcm.Page) ([]*lcm.Operatio
 	query := `
 		SELECT id, project_id, created_at, state, state_entered_at, vnf_instance_id, type, grant_id, grant_uri, is_automatic_invocation,
 			cancel_mode, request_id, trace_parent,
-			CASE WHEN @whole THEN params END AS params, CASE WHEN @whole THEN error END AS error,
+			CASE WHEN @whole THEN params END AS params, CASE WHEN @told THEN error END AS error,
 			CASE WHEN @whole THEN resource_changes END AS resource_changes, CASE WHEN @whole THEN changed_info END AS changed_info,
 			CASE WHEN @whole THEN changed_ext_connectivity END AS changed_ext_connectivity,
-			CASE WHEN @whole THEN ` + progressExpression + ` END AS progress
+			CASE WHEN @told THEN ` + progressExpression + ` END AS progress
 		FROM vnf_lcm_op_occs WHERE true` + where + scope(ctx, "project_id", args) + inOrder("", asked.Newest, args)
 	return page(ctx, s.pool, asked.Limit, query, args, (*operationRow).operation)
 }

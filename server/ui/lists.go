@@ -130,7 +130,7 @@ func (u *UI) operations(ctx context.Context, asked asked) (*content, error) {
 
 // operationRows reads operations, the newest first, with what they do and the names of their instances.
 func (u *UI) operationRows(ctx context.Context, page lcm.Page) ([]operationRow, bool, error) {
-	page.Newest, page.Whole = true, true
+	page.Newest, page.Told = true, true
 	found, more, err := u.config.Operations.Operations(ctx, page)
 	if err != nil {
 		return nil, false, err

@@ -131,6 +131,9 @@ func (a *attempt) take(ctx context.Context, name string, act action) (moved bool
 	observed, end := a.engine.config.Observer.StepBegins(ctx, a.run.Operation, name)
 	result, again, err := a.perform(observed, record, act)
 	end(StepEnd{Over: again == nil, Took: time.Since(record.StartedAt), Err: err})
+	if again != nil || err != nil { // after that the operation is not this run's any more
+		a.keepNodeLogs(ctx, true)
+	}
 	switch {
 	case again != nil:
 		return false, again, a.release(ctx, record, *again)
@@ -138,6 +141,7 @@ func (a *attempt) take(ctx context.Context, name string, act action) (moved bool
 		return false, nil, a.fail(ctx, record, err)
 	}
 	err = a.done(ctx, record, result)
+	a.keepNodeLogs(ctx, true)
 	return err == nil, nil, err
 }
 
@@ -170,7 +174,6 @@ func (a *attempt) perform(ctx context.Context, record *StepRecord, act action) (
 	for {
 		a.run.stepState = progressOf(record).State
 		result, err := a.call(ctx, act)
-		a.keepNodeLogs(ctx, err != nil || !result.again)
 		if ctx.Err() != nil && (err != nil || result.again) {
 			return a.interrupted(ctx)
 		}
@@ -198,6 +201,7 @@ func (a *attempt) perform(ctx context.Context, record *StepRecord, act action) (
 			}
 			wait = max(wait, result.after)
 		}
+		a.keepNodeLogs(ctx, false)
 		if time.Now().Add(wait).After(a.ends) {
 			return Result{}, &wait, nil
 		}

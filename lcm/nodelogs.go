@@ -3,6 +3,7 @@ package lcm
 import (
 	"context"
 	"errors"
+	"runtime/debug"
 	"slices"
 	"strings"
 	"sync"
@@ -28,12 +29,14 @@ func (l NodeLog) differs(other NodeLog) bool {
 }
 
 const (
-	nodeLogLines = 20
-	nodeLogBytes = 4 << 10
+	nodeLogLines  = 20
+	nodeLogBytes  = 4 << 10
+	nodeLineBytes = 500
 	// nodeLogPause is between two writes of a run that waits.
 	nodeLogPause = time.Second
-	// nodeLogTime bounds a write: an operation does not wait for what people look at.
-	nodeLogTime = 5 * time.Second
+	// nodeLogTime bounds a write: an operation does not wait for what people look at, and a bit longer for the last words of a step.
+	nodeLogTime     = time.Second
+	lastNodeLogTime = 5 * time.Second
 )
 
 // nodeLogs are those that a run shows.
@@ -73,8 +76,12 @@ func (a *attempt) keepNodeLogs(ctx context.Context, last bool) {
 	if shown == nil || Held(ctx) != nil {
 		return
 	}
+	limit := nodeLogTime
+	if last {
+		limit = lastNodeLogTime
+	}
 	// A stop of the process must not keep the last words of a step from being recorded.
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), nodeLogTime)
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), limit)
 	defer cancel()
 	if err := a.storeNodeLogs(ctx, shown); err != nil && !errors.Is(err, ErrSuperseded) {
 		a.log.Warn("last lines of nodes are not stored", "error", err)
@@ -96,7 +103,7 @@ func (a *attempt) storeNodeLogs(ctx context.Context, shown map[string]mgmtdriver
 	known := a.run.redactor()
 	var changed []NodeLog
 	for _, of := range shown {
-		log := NodeLog{Node: Legible(of.Node), VnfcID: of.VnfcID, Job: Legible(of.Job), State: of.State, Lines: lastLines(known.Redact(of.Lines()))}
+		log := NodeLog{Node: Legible(of.Node), VnfcID: of.VnfcID, Job: Legible(of.Job), State: of.State, Lines: lastLines(known.Redact(a.linesOf(ctx, of)))}
 		if before, ok := n.stored[log.Node]; !ok || log.differs(before) {
 			changed = append(changed, log)
 		}
@@ -113,10 +120,25 @@ func (a *attempt) storeNodeLogs(ctx context.Context, shown map[string]mgmtdriver
 	return nil
 }
 
-// lastLines are the last lines of a text, within bounds, as a database and a client can take them.
+// linesOf are the lines of a log. A panic of the driver that makes them is not the end of the process.
+func (a *attempt) linesOf(ctx context.Context, log mgmtdriver.NodeLog) string {
+	defer func() {
+		if cause := recover(); cause != nil {
+			a.log.ErrorContext(ctx, "last lines of a node panicked", "node", log.Node, "cause", cause, "stack", string(debug.Stack()))
+		}
+	}()
+	return log.Lines()
+}
+
+// lastLines are the last lines of a text without secrets, within bounds, as a database and a client can take them.
 func lastLines(text string) string {
 	lines := strings.Split(strings.ToValidUTF8(strings.ReplaceAll(text, "\x00", ""), ""), "\n")
 	lines = lines[max(0, len(lines)-nodeLogLines):]
+	for i, line := range lines {
+		if len(line) > nodeLineBytes {
+			lines[i] = strings.ToValidUTF8(line[:nodeLineBytes], "") + " …"
+		}
+	}
 	bytes, first := 0, len(lines)
 	for i, line := range slices.Backward(lines) {
 		if bytes += len(line) + 1; bytes > nodeLogBytes {

@@ -34,13 +34,21 @@ func (w *writer) Steps(mgmtdriver.Hook) []mgmtdriver.Step {
 	return []mgmtdriver.Step{{Name: "workers", Do: func(_ context.Context, call *mgmtdriver.Call) (mgmtdriver.Result, error) {
 		lines := *w.written.Load()
 		call.NodeLogs.Show(mgmtdriver.NodeLog{Node: "worker (10.0.0.5)", VnfcID: call.After[0].ID, Job: "install", State: mgmtdriver.JobRunning,
-			Lines: func() string { return lines }})
+			Lines: func() string {
+				if lines == panicking {
+					panic(lines)
+				}
+				return lines
+			}})
 		if w.end.Load() {
 			return mgmtdriver.Done(nil), nil
 		}
 		return mgmtdriver.Wait("install"), nil
 	}}}
 }
+
+// panicking is what nobody can write.
+const panicking = "the lines panic"
 
 func (w *writer) write(lines string) { w.written.Store(&lines) }
 
@@ -114,7 +122,9 @@ func TestWhatJobsWriteIsShownWhileTheyRun(t *testing.T) {
 		{"log in with geheim-4711", "log in with ***"},
 		{"a\x00b\xff", "ab"},
 		{strings.Repeat("line\n", 30) + "end", strings.Repeat("line\n", 19) + "end"},
-		{strings.Repeat("x", 4000) + "\nand\n" + strings.Repeat("ä", 2000), "and\n" + strings.Repeat("ä", 2000)},
+		{strings.Repeat("x", 4000) + "\nand\nx" + strings.Repeat("ä", 2000), strings.Repeat("x", 500) + " …\nand\nx" + strings.Repeat("ä", 249) + " …"},
+		{strings.Repeat(strings.Repeat("y", 499)+"\n", 19) + "end", strings.Repeat(strings.Repeat("y", 499)+"\n", 8) + "end"},
+		{strings.Repeat("x", 490) + " geheim-4711", strings.Repeat("x", 490) + " ***"}, // and not a part of it
 	} {
 		driver.write(row[0])
 		log := b.shows(operation.ID, row[1])
@@ -124,6 +134,8 @@ func TestWhatJobsWriteIsShownWhileTheyRun(t *testing.T) {
 		}
 		began = log.ChangedAt
 	}
+	driver.write(panicking) // which harms nothing else
+	b.shows(operation.ID, "")
 	driver.write("the last words")
 	driver.end.Store(true)
 	b.reach(operation.ID, lcm.StateCompleted, "")

@@ -11,7 +11,6 @@ import (
 	"fmt"
 	"net/http"
 	"net/netip"
-	"regexp"
 	"slices"
 	"strings"
 	"time"
@@ -60,32 +59,13 @@ type joinFacts struct {
 	token, caHash, certificateKey string
 }
 
-var (
-	joinToken      = regexp.MustCompile(`\b[a-z0-9]{6}\.[a-z0-9]{16}\b`)
-	certificateKey = regexp.MustCompile(`(?:^|certificate[_-]key)[: ]\s*([0-9a-f]{64})\s*$`)
-)
-
-// learnSecrets makes known what a script has told of how to join, so that nobody reads it in logs and errors.
-func (s *site) learnSecrets(progress ssh.Progress) {
-	for _, output := range []string{progress.Stdout, progress.Stderr} {
-		for _, token := range joinToken.FindAllString(output, -1) {
-			s.Secrets.Add(ssh.Secret(token))
-		}
-		for line := range strings.Lines(output) {
-			if key := certificateKey.FindStringSubmatch(" " + strings.TrimSpace(line)); key != nil {
-				s.Secrets.Add(ssh.Secret(key[1]))
-			}
-		}
-	}
-}
-
 // joinFacts makes a token for nodes that join now and, for masters, uploads the certificates.
 func (s *site) joinFacts(ctx context.Context, c *control, master bool) (*joinFacts, error) {
 	output, err := c.Host.Run(ctx, ssh.Command{Argv: []string{"kubeadm", "token", "create"}, Root: true})
 	if err != nil {
 		return nil, err
 	}
-	facts := &joinFacts{token: joinToken.FindString(output.Stdout)}
+	facts := &joinFacts{token: kube.JoinToken(output.Stdout)}
 	if facts.token == "" {
 		return nil, fmt.Errorf("%s: kubeadm has made no token", c.Host)
 	}
@@ -104,11 +84,10 @@ func (s *site) joinFacts(ctx context.Context, c *control, master bool) (*joinFac
 		return nil, err
 	}
 	lines := strings.Split(strings.TrimSpace(output.Stdout), "\n")
-	key := certificateKey.FindStringSubmatch(" " + lines[len(lines)-1])
-	if key == nil {
+	facts.certificateKey = kube.CertificateKey(lines[len(lines)-1])
+	if facts.certificateKey == "" {
 		return nil, fmt.Errorf("%s: kubeadm has told no certificate key", c.Host)
 	}
-	facts.certificateKey = key[1]
 	s.Secrets.Add(ssh.Secret(facts.certificateKey))
 	return facts, nil
 }

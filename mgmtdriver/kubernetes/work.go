@@ -86,7 +86,7 @@ func (s *site) look(ctx context.Context, w work, nodes []*kube.Machine, state *w
 		if err != nil {
 			return err
 		}
-		s.learnSecrets(progress)
+		kube.LearnSecrets(s.Secrets, progress)
 		found := nodeWork{phase: progress.Phase, detail: host.LastLine(progress)}
 		if limit := s.Config.InstallTime; progress.Phase == ssh.JobRunning && state.longer(n, limit) {
 			if err := host.Abandon(ctx, job); err != nil {

@@ -49,6 +49,7 @@ func (s *site) play(ctx context.Context, p play) (done bool, result mgmtdriver.R
 	if err != nil {
 		return false, result, err
 	}
+	kube.LearnSecrets(a.Redactor(), progress)
 	found := readReport(progress.Stdout, progress.Stderr)
 	state.At = cmp.Or(found.at(), state.At)
 	switch {

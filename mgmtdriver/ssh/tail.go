@@ -11,7 +11,6 @@ import (
 const (
 	tailLines = 20       // that are shown of a job
 	tailBytes = 64 << 10 // of each output that are looked at for them
-	lineBytes = 500      // of each of them
 )
 
 // showing returns a function that shows the last lines of jobs to people.
@@ -41,19 +40,20 @@ func (p *Progress) state() mgmtdriver.JobState {
 
 // lastLines are the last lines of both outputs of a job. If both are long, each has half of them; that of errors is at the end.
 func lastLines(p Progress, secrets *Redactor) string {
-	limit := endedBytes
-	if p.Phase == JobRunning {
-		limit = runningBytes
-	}
-	out, errs := wholeLines(p.Stdout, limit, secrets), wholeLines(p.Stderr, limit, secrets)
+	out, errs := wholeLines(p.Stdout, p.Phase, secrets), wholeLines(p.Stderr, p.Phase, secrets)
 	errs = errs[max(0, len(errs)-max(tailLines-len(out), tailLines/2)):]
 	out = out[max(0, len(out)-(tailLines-len(errs))):]
 	return strings.Join(slices.Concat(out, errs), "\n")
 }
 
-// wholeLines are the lines of the end of an output, without secrets. Of an output that has reached the limit the beginning was cut off: the rest of
-// the line is left out, since half a secret would not be recognized.
-func wholeLines(output string, limit int, secrets *Redactor) []string {
+// wholeLines are the lines of the end of an output, without secrets. What may be a part of a line is left out, since half a secret would not be
+// recognized: the first line of an output that has reached its limit, whose beginning was cut off, and the last one while the job runs, but for
+// what it has written over already to show its progress.
+func wholeLines(output string, phase Phase, secrets *Redactor) []string {
+	limit := endedBytes
+	if phase == JobRunning {
+		limit = runningBytes
+	}
 	cut := len(output) >= limit
 	if len(output) > tailBytes {
 		output, cut = output[len(output)-tailBytes:], true
@@ -62,17 +62,17 @@ func wholeLines(output string, limit int, secrets *Redactor) []string {
 		begin := strings.IndexAny(output, "\r\n") + 1
 		output = "…\n" + output[begin:]
 		if begin == 0 {
-			output = "…"
+			output = "…\n"
 		}
+	}
+	if phase == JobRunning {
+		output = output[:strings.LastIndexAny(output, "\r\n")+1]
 	}
 	var lines []string
 	for line := range strings.Lines(secrets.Redact(legible(output))) {
 		// What shows its progress writes over its line.
 		parts := strings.Split(strings.TrimRight(line, "\r\n"), "\r")
 		line = strings.TrimRight(parts[len(parts)-1], " \t")
-		if len(line) > lineBytes {
-			line = strings.ToValidUTF8(line[:lineBytes], "") + " …"
-		}
 		if line != "" {
 			lines = append(lines, line)
 		}

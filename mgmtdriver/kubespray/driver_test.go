@@ -154,6 +154,34 @@ func TestAnotherAnsibleServer(t *testing.T) {
 	}
 }
 
+func TestTerminationThatNamesAnotherAnsibleServer(t *testing.T) {
+	t.Parallel()
+	for _, row := range []struct {
+		name string
+		dead bool
+		left int
+	}{{"the former one answers", false, 0}, {"the former one is no more", true, 1}} {
+		t.Run(row.name, func(t *testing.T) {
+			t.Parallel()
+			b := newBed(t, setting{masters: 1, workers: 1})
+			b.Instantiate()
+			b.Must(mgmtdriver.InstantiateEnd)
+			b.startAnsible("201")
+			if row.dead {
+				b.Kill(ansibleLast)
+			}
+			other := maps.Clone(b.cluster()["ansible"].(map[string]any))
+			other["ip_address"], other["transferring_inventory_path"] = b.Network+"201", spraytest.Root+"/inventory/another"
+			b.Additional = map[string]any{kubespray.Parameter: map[string]any{"ansible": other}}
+			b.Terminate("GRACEFUL")
+			b.Must(mgmtdriver.TerminateEnd)
+			if found := b.world.Directories(); len(found) != row.left {
+				t.Errorf("directories %v", found)
+			}
+		})
+	}
+}
+
 func TestClusterWithoutLoadBalancer(t *testing.T) {
 	t.Parallel()
 	b := newBed(t, setting{masters: 1, workers: 1, change: func(p map[string]any) { delete(p, "external_lb_param"); delete(p, "proxy") }})

@@ -115,10 +115,8 @@ func (s *site) releaseWhole(ctx context.Context) (mgmtdriver.Result, error) {
 		return mgmtdriver.Done(nil), nil
 	}
 	hosts := sshAddresses(s.Removed)
-	if s.former != nil { // which may be no more
-		if err := s.former.release(ctx, hosts); err != nil {
-			s.Call.Log.Warn("what belongs to a cluster stays on its former Ansible server", "error", err)
-		}
+	if s.former != nil {
+		s.former.releaseFormer(ctx, hosts)
 	}
 	return mgmtdriver.Done(nil), s.server.release(ctx, hosts)
 }
@@ -144,7 +142,11 @@ func (d *Driver) releaseAll(ctx context.Context, call *mgmtdriver.Call) error {
 			hosts = append(hosts, n.SSH)
 		}
 	}
-	return d.server(call, p.ansible, ssh.NewRedactor(p.secrets()...)).release(ctx, hosts)
+	secrets := ssh.NewRedactor(p.secrets()...)
+	if p.former != nil {
+		d.server(call, *p.former, secrets).releaseFormer(ctx, hosts)
+	}
+	return d.server(call, p.ansible, secrets).release(ctx, hosts)
 }
 
 func sshAddresses(nodes []*kube.Machine) []netip.Addr {

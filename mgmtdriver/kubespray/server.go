@@ -142,8 +142,7 @@ func (a *server) enter(ctx context.Context, job string) error {
 	if err != nil {
 		return err
 	}
-	jobs = append(slices.DeleteFunc(jobs, func(id string) bool { return id == job }), job)
-	return a.put(ctx, runFile, []byte(strings.Join(jobs, "\n")+"\n"))
+	return a.note(ctx, append(slices.DeleteFunc(jobs, func(id string) bool { return id == job }), job))
 }
 
 // ours reports whether the directory of the inventory is there, and that of the instance.
@@ -177,18 +176,28 @@ func (a *server) jobs(ctx context.Context) ([]string, error) {
 	return strings.Fields(string(content)), err
 }
 
-// tidy removes what the server keeps of jobs that have ended, when nobody asks for it any more.
+// tidy removes what the server keeps of jobs that have ended, when nobody asks for it any more. Those that stay are known for the next time.
 func (a *server) tidy(ctx context.Context) error {
 	jobs, err := a.jobs(ctx)
 	if err != nil || len(jobs) == 0 {
 		return err
 	}
+	var failed error
+	stay := slices.DeleteFunc(slices.Clone(jobs), func(id string) bool {
+		err := a.Clean(ctx, ssh.Job{ID: id})
+		failed = errors.Join(failed, err)
+		return err == nil
+	})
+	return errors.Join(failed, a.note(ctx, stay))
+}
+
+// note keeps which jobs the directory of the inventory tells of.
+func (a *server) note(ctx context.Context, jobs []string) error {
+	var content strings.Builder
 	for _, id := range jobs {
-		if err := a.Clean(ctx, ssh.Job{ID: id}); err != nil {
-			return err
-		}
+		content.WriteString(id + "\n")
 	}
-	return a.put(ctx, runFile, []byte{})
+	return a.put(ctx, runFile, []byte(content.String()))
 }
 
 // sealed is the beginning of the names of the files with the secrets of a job.
@@ -213,7 +222,10 @@ func (a *server) release(ctx context.Context, hosts []netip.Addr) error {
 		if err := a.stop(ctx, ""); err != nil {
 			return err
 		}
-		if err := errors.Join(a.tidy(ctx), a.forget(ctx, hosts)); err != nil {
+		if err := a.tidy(ctx); err != nil {
+			a.log.WarnContext(ctx, "the output of playbooks stays on the Ansible server", "host", a.String(), "error", err)
+		}
+		if err := a.forget(ctx, hosts); err != nil {
 			return err
 		}
 	} else {
@@ -222,6 +234,13 @@ func (a *server) release(ctx context.Context, hosts []netip.Addr) error {
 	}
 	_, err = a.script(ctx, "kubespray-release", releaseScript, false)
 	return err
+}
+
+// releaseFormer is release of a server that a cluster was made with before, and that may be no more.
+func (a *server) releaseFormer(ctx context.Context, hosts []netip.Addr) {
+	if err := a.release(ctx, hosts); err != nil {
+		a.log.WarnContext(ctx, "what belongs to a cluster stays on its former Ansible server", "error", err)
+	}
 }
 
 // forget removes hosts, and no others, from those that the user of the server knows.

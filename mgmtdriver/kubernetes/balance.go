@@ -48,11 +48,7 @@ func withBackends(content string, masters []*kube.Machine) string {
 	}
 	var servers []string
 	for _, n := range masters {
-		name := n.Name
-		if name == "" {
-			name = n.Names()[0]
-		}
-		servers = append(servers, "    server  "+name+" "+netip.AddrPortFrom(n.IP, 6443).String()+" check")
+		servers = append(servers, "    server  "+n.Title()+" "+netip.AddrPortFrom(n.IP, 6443).String()+" check")
 	}
 	return strings.Join(slices.Insert(lines, at, servers...), "\n") + "\n"
 }

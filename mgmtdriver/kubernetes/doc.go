@@ -9,6 +9,6 @@
 //	pool := ssh.NewPool(ssh.Config{})
 //	drivers[kubernetes.Name] = kubernetes.New(pool, kube.Config{})
 //
-// A step works on all nodes that it concerns at once, as many as [Config.Together] says. What it has done on a node can be seen on the node,
+// A step works on all nodes that it concerns at once, as many as [kube.Config.Together] says. What it has done on a node can be seen on the node,
 // so that a repetition goes on with the nodes that are missing.
 package kubernetes

@@ -57,7 +57,11 @@ func (c *Call) Output(step string, into any) error {
 // Since is when a step began to wait that keeps no more than that, with [Result.With]; now in its first call and after a crash.
 func (c *Call) Since() time.Time {
 	var since time.Time
-	if json.Unmarshal(c.State, &since) != nil || since.IsZero() {
+	if json.Unmarshal(c.State, &since) != nil {
+		// What a process of a former release has kept, beside this one during an upgrade.
+		_ = json.Unmarshal(c.State, &struct{ Since *time.Time }{&since})
+	}
+	if since.IsZero() {
 		return time.Now()
 	}
 	return since

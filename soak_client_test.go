@@ -113,6 +113,9 @@ func (c *soakClient) remove(path string) {
 	for again := false; ; again = true {
 		a, err := c.ask(http.MethodDelete, path, nil)
 		if err != nil {
+			if c.lost("%s cannot be removed: %v", path, err) {
+				return
+			}
 			continue
 		}
 		if a.status != http.StatusNoContent && (a.status != http.StatusNotFound || !again) {
@@ -122,13 +125,16 @@ func (c *soakClient) remove(path string) {
 	}
 }
 
-// create makes something and returns where it is; find looks for it when the connection was cut: "" if it is not there.
+// create makes something and returns where it is, "" if it is lost; find looks for it when the connection was cut: "" if it is not there.
 func (c *soakClient) create(path string, body any, find func() string) string {
 	for {
 		a, err := c.ask(http.MethodPost, path, body)
 		if err != nil {
 			if location := find(); location != "" {
 				return location
+			}
+			if c.lost("nothing can be made at %s: %v", path, err) {
+				return ""
 			}
 			continue
 		}

@@ -51,8 +51,11 @@ func (s *soak) count(table string) (count int) {
 	return count
 }
 
-// median is the middle of a figure between two parts of the time, which go from 0 to 1.
+// median is the middle of a figure between two parts of the time, which go from 0 to 1; 0 if it was over before anything was measured.
 func (s *soak) median(from, to float64, of func(figures) float64) float64 {
+	if len(s.measured) == 0 {
+		return 0
+	}
 	count := float64(len(s.measured))
 	var values []float64
 	for _, at := range s.measured[int(from*count):max(int(to*count), int(from*count)+1)] {

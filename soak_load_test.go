@@ -43,6 +43,9 @@ func (l *life) run() {
 		l.instance = l.create(instancesPath, map[string]any{"vnfdId": l.vnfd, "vnfInstanceName": name}, func() string {
 			return l.find(instancesPath, "(eq,vnfInstanceName,"+name+")")
 		})
+		if l.instance == "" {
+			return
+		}
 		l.known, l.given = map[string]bool{}, false
 		l.identifiers.add(path.Base(l.instance))
 		for range 1 + rand.IntN(8) {
@@ -176,6 +179,9 @@ func (l *life) begin(task string, body any) string {
 			l.t.Errorf("%s %s: %d %.500s", method, target, a.status, a.body)
 			return ""
 		}
+		if l.lost("%s %s is never accepted: %d %.500s %v", method, target, a.status, a.body, err) {
+			return ""
+		}
 	}
 }
 
@@ -228,7 +234,7 @@ func (l *life) cancel(location string) bool {
 func (l *life) settle(location string, cancelled bool) {
 	for {
 		current := l.follow(location)
-		if current.OperationState != "FAILED_TEMP" {
+		if current.OperationState != "FAILED_TEMP" || l.lost("%s comes to no end: %s", location, current.Error.Detail) {
 			return
 		}
 		if detail := current.Error.Detail; !cancelled && !strings.Contains(detail, noHost) {
@@ -288,6 +294,9 @@ func (c *soakClient) upload() {
 		pkg := c.create(packagesPath, map[string]any{"userDefinedData": map[string]any{"mark": mark}}, func() string {
 			return c.find(packagesPath, "(eq,userDefinedData/mark,"+mark+")")
 		})
+		if pkg == "" {
+			return
+		}
 		c.identifiers.add(path.Base(pkg))
 		var info packageInfo
 		for info.OnboardingState != "ONBOARDED" {
@@ -297,6 +306,9 @@ func (c *soakClient) upload() {
 					c.t.Errorf("upload: %d %.500s", a.status, a.body)
 				}
 			}
+			if c.lost("%s is %s, and never ONBOARDED", pkg, info.OnboardingState) {
+				return
+			}
 			pause(100 * time.Millisecond)
 		}
 		if a, _ := c.ask(http.MethodGet, pkg+"/package_content", nil); !bytes.Equal(a.body, content) {
@@ -305,6 +317,9 @@ func (c *soakClient) upload() {
 		for done := false; !done; {
 			a, err := c.ask(http.MethodPatch, pkg, map[string]any{"operationalState": "DISABLED"})
 			done = err == nil && (a.status == http.StatusOK || a.status == http.StatusConflict)
+			if !done && c.lost("%s is never DISABLED: %d %.500s %v", pkg, a.status, a.body, err) {
+				return
+			}
 		}
 		c.remove(pkg)
 		c.identifiers.remove(path.Base(pkg))
@@ -341,6 +356,9 @@ func (c *soakClient) subscribe() {
 		subscription := c.create("/vnflcm/v1/subscriptions", map[string]any{"callbackUri": callback}, func() string {
 			return c.find("/vnflcm/v1/subscriptions", "(eq,callbackUri,"+callback+")")
 		})
+		if subscription == "" {
+			return
+		}
 		pause(3 * time.Second)
 		c.remove(subscription)
 		c.counts.subscriptions.Add(1)

@@ -126,6 +126,18 @@ func (s *soak) client() *soakClient {
 
 func (s *soak) over() bool { return time.Now().After(s.ends) }
 
+// soakPatience is how long after the end something may still be on its way.
+const soakPatience = 30 * time.Minute
+
+// lost reports, and tells, that what somebody waits for does not come any more.
+func (s *soak) lost(what string, arguments ...any) bool {
+	if s.ends.IsZero() || time.Now().Before(s.ends.Add(soakPatience)) {
+		return false
+	}
+	s.t.Errorf("lost: "+what, arguments...)
+	return true
+}
+
 // kill kills a process every minute, and starts it anew. The first one lives throughout, so that it shows whether anything grows.
 func (s *soak) kill() {
 	kill, measure := time.NewTicker(time.Minute), time.NewTicker(5*time.Second)

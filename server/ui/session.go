@@ -79,7 +79,7 @@ func (u *UI) sessionOf(request *http.Request) *session {
 // session. It serves to find out who sends it.
 func (u *UI) WithCredentials(request *http.Request) (with *http.Request, ofSession bool) {
 	found := u.sessionOf(request)
-	if found == nil || found.Proof.SameScheme(request.Header.Get(found.Header)) {
+	if found == nil || found.SameScheme(request.Header.Get(found.Header)) {
 		return request, false // of a proxy that people sign in at
 	}
 	request = request.Clone(request.Context())

@@ -82,10 +82,13 @@ type Progress struct {
 	Stdout, Stderr string
 }
 
-// LastLine is the last line of standard output, without secrets, for people who wait.
+// LastLine is the last whole line of standard output, without secrets, for people who wait.
 func (h *Host) LastLine(p Progress) string {
-	lines := strings.Split(strings.TrimSpace(excerpt(p.Stdout, h.secrets)), "\n")
-	return strings.TrimSpace(lines[len(lines)-1])
+	lines := wholeLines(p.Stdout, p.Phase, h.secrets)
+	if len(lines) == 0 {
+		return ""
+	}
+	return excerpt(lines[len(lines)-1], h.secrets)
 }
 
 var validID = regexp.MustCompile(`^[A-Za-z0-9_-][A-Za-z0-9._-]{0,200}$`)

@@ -29,8 +29,10 @@ const readyTime = 3 * time.Second
 
 // readyz tells whether the process can do its work.
 func (s *Server) readyz(c echo.Context) error {
-	if s.leaving.Load() {
+	select {
+	case <-s.leaving:
 		return &problem{http.StatusServiceUnavailable, "the server is about to stop"}
+	default:
 	}
 	ctx, cancel := context.WithTimeout(c.Request().Context(), readyTime)
 	defer cancel()

@@ -15,7 +15,7 @@ func (s *Server) addPages() error {
 	s.pages, err = ui.New(ui.Config{
 		Instances: s.config.Instances, Operations: s.config.Operations, Packages: s.config.Packages, Vims: s.config.Vims,
 		Gate: s.config.Gate, Judge: s.judge, Seals: s.config.Seals, Secure: s.config.TLS != nil || s.config.BehindProxy, PageSize: min(s.config.PageSize, maxRows),
-		Leaving: s.left, Log: s.log,
+		Leaving: s.leaving, Log: s.log,
 	})
 	if err != nil {
 		return err

@@ -9,7 +9,6 @@ import (
 	"log/slog"
 	"net"
 	"net/http"
-	"sync/atomic"
 	"time"
 
 	"github.com/google/uuid"
@@ -25,15 +24,14 @@ import (
 
 // InstanceManager is what the server needs of VNF instances. *[lcm.Manager] has it.
 type InstanceManager interface {
+	ui.Instances
 	CreateInstance(ctx context.Context, request lcm.CreateRequest) (*lcm.VnfInstance, error)
-	Instance(ctx context.Context, id uuid.UUID) (*lcm.VnfInstance, error)
-	Instances(ctx context.Context, page lcm.Page) ([]*lcm.VnfInstance, bool, error)
-	CountInstances(ctx context.Context) (map[lcm.InstantiationState]int, error)
 	DeleteInstance(ctx context.Context, id uuid.UUID) error
 }
 
 // OperationManager is what the server needs of operations. *[lcm.Manager] has it.
 type OperationManager interface {
+	ui.Operations
 	Instantiate(ctx context.Context, instanceID uuid.UUID, params json.RawMessage) (*lcm.Operation, error)
 	Scale(ctx context.Context, instanceID uuid.UUID, params json.RawMessage) (*lcm.Operation, error)
 	ScaleToLevel(ctx context.Context, instanceID uuid.UUID, params json.RawMessage) (*lcm.Operation, error)
@@ -43,23 +41,14 @@ type OperationManager interface {
 	Terminate(ctx context.Context, instanceID uuid.UUID, params json.RawMessage) (*lcm.Operation, error)
 	Operate(ctx context.Context, instanceID uuid.UUID, params json.RawMessage) (*lcm.Operation, error)
 	Modify(ctx context.Context, instanceID uuid.UUID, params json.RawMessage, versions []int64) (*lcm.Operation, error)
-	Operation(ctx context.Context, id uuid.UUID) (*lcm.Operation, error)
-	Operations(ctx context.Context, page lcm.Page) ([]*lcm.Operation, bool, error)
-	NodeLogs(ctx context.Context, id uuid.UUID) ([]lcm.NodeLog, error)
-	CountOperations(ctx context.Context) (map[lcm.OperationState]int, error)
-	Retry(ctx context.Context, id uuid.UUID) (*lcm.Operation, error)
-	Rollback(ctx context.Context, id uuid.UUID) (*lcm.Operation, error)
-	Fail(ctx context.Context, id uuid.UUID) (*lcm.Operation, error)
-	Cancel(ctx context.Context, id uuid.UUID, params json.RawMessage) (*lcm.Operation, error)
 }
 
 // VimRegistry is what the server needs of VIMs. *[lcm.VimRegistry] has it.
 type VimRegistry interface {
+	ui.Vims
 	Register(ctx context.Context, vim *lcm.Vim) (*lcm.Vim, error)
 	Vim(ctx context.Context, id uuid.UUID) (*lcm.Vim, error)
 	Vims(ctx context.Context) ([]*lcm.Vim, error)
-	VimPage(ctx context.Context, page lcm.Page) ([]*lcm.Vim, bool, error)
-	CountVims(ctx context.Context) (int, error)
 	Update(ctx context.Context, id uuid.UUID, change lcm.VimChange) (*lcm.Vim, error)
 	Delete(ctx context.Context, id uuid.UUID) error
 }
@@ -93,8 +82,7 @@ type Server struct {
 	config    Config
 	echo      *echo.Echo
 	validator *validator
-	leaving   atomic.Bool   // the server is about to stop
-	left      chan struct{} // closed then
+	leaving   chan struct{} // closed when the server is about to stop
 	pages     *ui.UI
 	pageOf    map[string]ui.Route // by method and path
 	pace      *pace
@@ -138,7 +126,7 @@ func New(config Config) (*Server, error) {
 	if config.Telemetry == nil {
 		config.Telemetry = telemetry.New("unknown")
 	}
-	s := &Server{config: config, echo: echo.New(), validator: validator, left: make(chan struct{})}
+	s := &Server{config: config, echo: echo.New(), validator: validator, leaving: make(chan struct{})}
 	s.pace, s.places, s.guesses = newPace(config.RateLimit), newConcurrency(config.Patience), newGuesses()
 	s.instances = validator.collectionOf("/vnflcm/v1/vnf_instances",
 		[]string{"vnfConfigurableProperties", "vimConnectionInfo", "instantiatedVnfInfo", "metadata", "extensions"})
@@ -222,8 +210,7 @@ func (s *Server) Serve(ctx context.Context, listener net.Listener) error {
 // leave tells proxies that the server is about to stop, and goes on answering until they know: connections that wait to be taken when it
 // stops are lost, and with them requests that a proxy cannot repeat.
 func (s *Server) leave() {
-	s.leaving.Store(true)
-	close(s.left)
+	close(s.leaving)
 	<-time.After(s.config.DrainDelay)
 }
 

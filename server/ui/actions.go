@@ -57,9 +57,9 @@ func (u *UI) actions(ctx context.Context, of *lcm.Operation) []action {
 // decide is the handler of a decision. The page of the operation is shown then.
 func (u *UI) decide(decision func(context.Context, uuid.UUID) (*lcm.Operation, error)) echo.HandlerFunc {
 	return func(c echo.Context) error {
-		id, err := uuid.Parse(c.Param("vnfLcmOpOccId"))
+		id, err := idOf(c, "vnfLcmOpOccId", operationResource)
 		if err != nil {
-			return &lcm.NotFound{Resource: operationResource, ID: c.Param("vnfLcmOpOccId")}
+			return err
 		}
 		if _, err := decision(c.Request().Context(), id); err != nil {
 			return err

@@ -30,13 +30,22 @@ type asked struct {
 // underWay stands for all states in which an operation is carried out.
 const underWay = "UNDER_WAY"
 
-var underWayStates = []string{string(lcm.StateStarting), string(lcm.StateProcessing), string(lcm.StateRollingBack)}
+// statesOf are the states of which something is true.
+func statesOf(is func(lcm.OperationState) bool) []string {
+	var found []string
+	for _, state := range lcm.OperationStates() {
+		if is(state) {
+			found = append(found, string(state))
+		}
+	}
+	return found
+}
 
 // asked reads what is asked of a page, and leaves out what the page does not know: views are told apart by it.
 func (p page) asked(c echo.Context) (found asked, err error) {
 	if names := c.ParamNames(); len(names) > 0 {
-		if found.id, err = uuid.Parse(c.Param(names[0])); err != nil { // what is not a UUID cannot exist
-			return asked{}, &lcm.NotFound{Resource: p.resource(), ID: c.Param(names[0])}
+		if found.id, err = idOf(c, names[0], p.resource()); err != nil {
+			return asked{}, err
 		}
 	}
 	if p.asks&asksFrom != 0 {
@@ -51,6 +60,15 @@ func (p page) asked(c echo.Context) (found asked, err error) {
 		}
 	}
 	return found, nil
+}
+
+// idOf is an identifier in the path. What is not a UUID cannot exist.
+func idOf(c echo.Context, name, resource string) (uuid.UUID, error) {
+	id, err := uuid.Parse(c.Param(name))
+	if err != nil {
+		return uuid.Nil, &lcm.NotFound{Resource: resource, ID: c.Param(name)}
+	}
+	return id, nil
 }
 
 // resource is what the errors of the API call what the page shows one of.
@@ -79,7 +97,7 @@ func (a asked) where() []filter.Condition {
 	case "":
 		return nil
 	case underWay:
-		return []filter.Condition{equals("operationState", underWayStates...)}
+		return []filter.Condition{equals("operationState", statesOf(lcm.OperationState.Transient)...)}
 	default:
 		return []filter.Condition{equals("operationState", a.state)}
 	}

@@ -49,7 +49,12 @@ func (u *UI) addOperations(ctx context.Context, to *overview) (err error) {
 	if err != nil {
 		return err
 	}
-	running := counts[lcm.StateStarting] + counts[lcm.StateProcessing] + counts[lcm.StateRollingBack]
+	running := 0
+	for state, number := range counts {
+		if state.Transient() {
+			running += number
+		}
+	}
 	operations := Root + "/operations"
 	to.Counts = append(to.Counts, count{running, "operations running", operations + "?state=" + underWay, "running"},
 		count{counts[lcm.StateFailedTemp], "waiting for a decision", operations + "?state=" + string(lcm.StateFailedTemp), "failed"})
@@ -59,10 +64,10 @@ func (u *UI) addOperations(ctx context.Context, to *overview) (err error) {
 	if to.Waiting, to.MoreWaiting, err = u.operationRows(reading, in(string(lcm.StateFailedTemp))); err != nil {
 		return err
 	}
-	if to.Running, to.MoreRunning, err = u.operationRows(reading, in(underWayStates...)); err != nil {
+	if to.Running, to.MoreRunning, err = u.operationRows(reading, in(statesOf(lcm.OperationState.Transient)...)); err != nil {
 		return err
 	}
-	to.Latest, _, err = u.operationRows(reading, in(string(lcm.StateCompleted), string(lcm.StateFailed), string(lcm.StateRolledBack)))
+	to.Latest, _, err = u.operationRows(reading, in(statesOf(lcm.OperationState.Final)...))
 	return err
 }
 

@@ -20,27 +20,27 @@ func Authorities(option, file string) (*x509.CertPool, error) {
 	if err != nil || file == "" {
 		return found, err
 	}
+	return found, addAuthorities(found, option, file)
+}
+
+func addAuthorities(to *x509.CertPool, option, file string) error {
 	content, err := os.ReadFile(file) //nolint:gosec // the operator's own choice
 	if err != nil {
-		return nil, fmt.Errorf("%s: %w", option, err)
+		return fmt.Errorf("%s: %w", option, err)
 	}
-	if !found.AppendCertsFromPEM(content) {
-		return nil, fmt.Errorf("%s: %s holds no certificate in PEM", option, file)
+	if !to.AppendCertsFromPEM(content) {
+		return fmt.Errorf("%s: %s holds no certificate in PEM", option, file)
 	}
-	return found, nil
+	return nil
 }
 
 // Config reads the files. Errors name the option, whose prefix is given, such as "--grant-".
 func (f *TLSFiles) Config(prefix string) (*tls.Config, error) {
 	config := &tls.Config{MinVersion: tls.VersionTLS12}
 	if f.CAFile != "" {
-		authorities, err := os.ReadFile(f.CAFile)
-		if err != nil {
-			return nil, fmt.Errorf("%sca-file: %w", prefix, err)
-		}
 		config.RootCAs = x509.NewCertPool()
-		if !config.RootCAs.AppendCertsFromPEM(authorities) {
-			return nil, fmt.Errorf("%sca-file: %s holds no certificate in PEM", prefix, f.CAFile)
+		if err := addAuthorities(config.RootCAs, prefix+"ca-file", f.CAFile); err != nil {
+			return nil, err
 		}
 	}
 	if (f.CertFile == "") != (f.KeyFile == "") {

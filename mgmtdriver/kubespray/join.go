@@ -112,7 +112,7 @@ func (s *site) writeInventory(ctx context.Context) (mgmtdriver.Result, error) {
 		nodes = append(nodes, s.going()...)
 	}
 	// What an operation has begun that is undone now, or was given up, must not go on with other nodes.
-	if err := s.server.stop(ctx, ""); err != nil {
+	if err := s.server.stop(ctx); err != nil {
 		return mgmtdriver.Result{}, err
 	}
 	if err := s.send(ctx, nodes); err != nil {

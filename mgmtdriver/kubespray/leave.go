@@ -20,7 +20,7 @@ func (s *site) assess(ctx context.Context) (mgmtdriver.Result, error) {
 		return mgmtdriver.Result{}, err
 	}
 	if s.Call.Operation.RollingBack { // what is undone must not go on to install what leaves
-		if err := s.server.stop(ctx, ""); err != nil {
+		if err := s.server.stop(ctx); err != nil {
 			return mgmtdriver.Result{}, err
 		}
 	}

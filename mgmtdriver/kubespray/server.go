@@ -135,11 +135,11 @@ func (a *server) put(ctx context.Context, name string, content []byte) error {
 // enter sees to it that of all playbooks of the cluster only the one of a job runs: one that an operation has begun that was given up may still
 // do so.
 func (a *server) enter(ctx context.Context, job string) error {
-	if err := a.stop(ctx, job); err != nil {
-		return err
-	}
 	jobs, err := a.jobs(ctx)
 	if err != nil {
+		return err
+	}
+	if err := a.stopLast(ctx, jobs, job); err != nil {
 		return err
 	}
 	return a.note(ctx, append(slices.DeleteFunc(jobs, func(id string) bool { return id == job }), job))
@@ -151,11 +151,19 @@ func (a *server) ours(ctx context.Context) (bool, error) {
 	return err == nil && output.Stdout != "", err
 }
 
-// stop stops the playbook that runs, unless it is that of a job. That of another cluster goes on, whatever directory the request names.
-func (a *server) stop(ctx context.Context, except string) error {
+// stop stops the playbook that runs. That of another cluster goes on, whatever directory the request names.
+func (a *server) stop(ctx context.Context) error {
 	jobs, err := a.jobs(ctx)
-	if err != nil || len(jobs) == 0 || jobs[len(jobs)-1] == except {
+	if err != nil {
 		return err
+	}
+	return a.stopLast(ctx, jobs, "")
+}
+
+// stopLast stops the last of some jobs, which alone may run, unless it is the one that is to run.
+func (a *server) stopLast(ctx context.Context, jobs []string, except string) error {
+	if len(jobs) == 0 || jobs[len(jobs)-1] == except {
+		return nil
 	}
 	id := jobs[len(jobs)-1]
 	if err := a.Cancel(ctx, ssh.Job{ID: id, Argv: []string{id}}, 0); err != nil {
@@ -219,7 +227,7 @@ func (a *server) release(ctx context.Context, hosts []netip.Addr) error {
 		return err
 	}
 	if ours {
-		if err := a.stop(ctx, ""); err != nil {
+		if err := a.stop(ctx); err != nil {
 			return err
 		}
 		if err := a.tidy(ctx); err != nil {

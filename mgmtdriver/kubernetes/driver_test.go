@@ -48,10 +48,7 @@ func TestClusterWithOneMaster(t *testing.T) {
 		t.Errorf("scaled in: hosts %s", hosts)
 	}
 
-	b.Heal("52")
-	b.Must(mgmtdriver.HealStart)
-	b.Replaced()
-	b.Must(mgmtdriver.HealEnd)
+	b.Healed("52")
 	if got := b.Nodes(); got != "master11 worker52 worker54" || b.Vims.Made != 1 {
 		t.Errorf("healed a worker: nodes %s", got)
 	}

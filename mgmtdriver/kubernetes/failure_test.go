@@ -108,10 +108,7 @@ func TestNodesThatAreDead(t *testing.T) {
 		b.Instantiate()
 		b.Must(mgmtdriver.InstantiateEnd)
 		b.Kill("51")
-		b.Heal("51")
-		b.Must(mgmtdriver.HealStart)
-		b.Replaced()
-		b.Must(mgmtdriver.HealEnd)
+		b.Healed("51")
 		if got := b.Nodes(); got != "master11 worker51 worker52" {
 			t.Errorf("nodes %s", got)
 		}
@@ -144,10 +141,7 @@ func TestNodesThatAreDead(t *testing.T) {
 			t.Errorf("something has changed:\n%s", diff)
 		}
 		// The ill one leaves first, and then the other may.
-		b.Heal("11", "12")
-		b.Must(mgmtdriver.HealStart)
-		b.Replaced()
-		b.Must(mgmtdriver.HealEnd)
+		b.Healed("11", "12")
 		if got := b.Nodes(); got != "master11 master12 master13 worker51" {
 			t.Errorf("nodes %s", got)
 		}
@@ -163,10 +157,7 @@ func TestNodesThatAreDead(t *testing.T) {
 		if err := b.Run(mgmtdriver.HealStart); err == nil || !strings.Contains(err.Error(), "etcdserver: request timed out") {
 			t.Errorf("got %v", err)
 		}
-		b.Heal()
-		b.Must(mgmtdriver.HealStart)
-		b.Replaced()
-		b.Must(mgmtdriver.HealEnd)
+		b.Healed()
 	})
 }
 
@@ -300,10 +291,7 @@ func TestHealWithoutAspects(t *testing.T) {
 	}
 	b.Instantiate()
 	b.Must(mgmtdriver.InstantiateEnd)
-	b.Heal("51")
-	b.Must(mgmtdriver.HealStart)
-	b.Replaced()
-	b.Must(mgmtdriver.HealEnd)
+	b.Healed("51")
 	if got := b.Nodes(); got != "master11 worker51 worker52" {
 		t.Errorf("nodes %s", got)
 	}
@@ -408,10 +396,7 @@ func TestLoadBalancerThatHasStopped(t *testing.T) {
 	b.Instantiate()
 	b.Must(mgmtdriver.InstantiateEnd)
 	b.world.Fail(kubetest.Fault{Address: b.Address("12"), Command: "systemctl reload haproxy", Stderr: "haproxy.service is not active, cannot reload"})
-	b.Heal("11")
-	b.Must(mgmtdriver.HealStart)
-	b.Replaced()
-	b.Must(mgmtdriver.HealEnd)
+	b.Healed("11")
 	if got := b.world.View().Balancers[b.Network+"12"]; len(got) != 3 {
 		t.Errorf("the load balancer knows %q", got)
 	}

@@ -63,10 +63,7 @@ func TestOldScripts(t *testing.T) {
 			t.Errorf("Helm was installed on %s by %q", last, got)
 		}
 	}
-	b.Heal("12")
-	b.Must(mgmtdriver.HealStart)
-	b.Replaced()
-	b.Must(mgmtdriver.HealEnd)
+	b.Healed("12")
 	if got := b.commands("12", "bash /tmp/install_helm.sh"); len(got) != 1 {
 		t.Errorf("Helm was installed on a healed master by %q", got)
 	}
@@ -101,10 +98,7 @@ func TestPrivateRegistries(t *testing.T) {
 		b.Must(mgmtdriver.InstantiateEnd)
 		b.ScaleOut("52")
 		b.Must(mgmtdriver.ScaleEnd)
-		b.Heal("51")
-		b.Must(mgmtdriver.HealStart)
-		b.Replaced()
-		b.Must(mgmtdriver.HealEnd)
+		b.Healed("51")
 		for _, last := range []string{"11", "51", "52"} {
 			if got := b.world.View().Logins[b.Network+last]; len(got) != 1 || got[0] != "user@safe.example" {
 				t.Errorf("%s is logged in at %q", last, got)

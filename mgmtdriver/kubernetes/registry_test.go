@@ -121,10 +121,7 @@ func TestRegistriesAreTried(t *testing.T) {
 	b.ScaleOut("52")
 	b.Must(mgmtdriver.ScaleEnd)
 	expect("scaled out", 1)
-	b.Heal("51")
-	b.Must(mgmtdriver.HealStart)
-	b.Replaced()
-	b.Must(mgmtdriver.HealEnd)
+	b.Healed("51")
 	expect("healed", 1)
 	if log := b.Log.String(); strings.Contains(log, "geheim-proxy") || strings.Contains(log, "nof") {
 		t.Errorf("the log tells secrets:\n%s", log)

@@ -72,19 +72,13 @@ func TestStorageServer(t *testing.T) {
 	b.ScaleIn("51")
 	b.Must(mgmtdriver.ScaleStart)
 	b.Gone()
-	b.Heal("52")
-	b.Must(mgmtdriver.HealStart)
-	b.Replaced()
-	b.Must(mgmtdriver.HealEnd)
+	b.Healed("52")
 	b.expectStorage("11", "52", "53")
 	if got := b.commands("91", "mkfs.ext4"); len(got) != 1 {
 		t.Errorf("file systems were made with %q", got)
 	}
 
-	b.Heal()
-	b.Must(mgmtdriver.HealStart)
-	b.Replaced()
-	b.Must(mgmtdriver.HealEnd)
+	b.Healed()
 	b.expectStorage("11", "52", "53")
 	b.Begin("TERMINATE", `{}`)
 	b.Before, b.Removed, b.After = b.Vnfcs, b.Vnfcs, nil
@@ -144,10 +138,7 @@ func TestVolumeThatIsKept(t *testing.T) {
 	b.keepVolumes = true
 	b.Instantiate()
 	b.Must(mgmtdriver.InstantiateEnd)
-	b.Heal("91")
-	b.Must(mgmtdriver.HealStart)
-	b.Replaced()
-	b.Must(mgmtdriver.HealEnd)
+	b.Healed("91")
 	b.expectStorage("11", "51")
 	if got := b.commands("91", "mkfs.ext4"); len(got) != 0 {
 		t.Errorf("the volume was formatted with %q", got)

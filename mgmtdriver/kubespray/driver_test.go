@@ -142,10 +142,7 @@ func TestAnotherAnsibleServer(t *testing.T) {
 			other := maps.Clone(b.cluster()["ansible"].(map[string]any))
 			other["ip_address"], other["transferring_inventory_path"] = b.Network+row.replace, spraytest.Root+"/inventory/another"
 			b.Additional = map[string]any{kubespray.Parameter: map[string]any{"ansible": other}}
-			b.Heal()
-			b.Must(mgmtdriver.HealStart)
-			b.Replaced()
-			b.Must(mgmtdriver.HealEnd)
+			b.Healed()
 			found := b.world.Directories()
 			if len(found) != row.left || found[spraytest.Root+"/inventory/another"] != "instance" {
 				t.Errorf("directories %v", found)

@@ -98,6 +98,15 @@ func (b *Bed) Replaced() {
 	b.After = slices.Clone(b.Vnfcs)
 }
 
+// Healed is after a heal that went well, of all machines if none is named.
+func (b *Bed) Healed(lasts ...string) {
+	b.T.Helper()
+	b.Heal(lasts...)
+	b.Must(mgmtdriver.HealStart)
+	b.Replaced()
+	b.Must(mgmtdriver.HealEnd)
+}
+
 // Terminate is after all machines are gone; kind is the terminationType.
 func (b *Bed) Terminate(kind string) {
 	b.Begin("TERMINATE", `{"terminationType": "`+kind+`"}`)

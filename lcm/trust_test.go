@@ -12,17 +12,23 @@ import (
 	"vnfm/api/peer/peertest"
 )
 
-func TestTrustedCertificates(t *testing.T) {
-	t.Parallel()
+// certificateOf returns a certificate and its key, both in PEM.
+func certificateOf(t *testing.T) (certificate, key string) {
+	t.Helper()
 	certFile, keyFile, _ := peertest.Certificate(t)
-	read := func(path string) string {
+	for path, to := range map[string]*string{certFile: &certificate, keyFile: &key} {
 		content, err := os.ReadFile(path)
 		if err != nil {
 			t.Fatal(err)
 		}
-		return string(content)
+		*to = string(content)
 	}
-	certificate, key := read(certFile), read(keyFile)
+	return certificate, key
+}
+
+func TestTrustedCertificates(t *testing.T) {
+	t.Parallel()
+	certificate, key := certificateOf(t)
 	block, _ := pem.Decode([]byte(certificate))
 	der := base64.StdEncoding.EncodeToString(block.Bytes)
 	coded := base64.StdEncoding.EncodeToString([]byte(certificate))
@@ -65,12 +71,7 @@ func TestTrustedCertificates(t *testing.T) {
 
 func TestWhatAVimTrusts(t *testing.T) {
 	t.Parallel()
-	certFile, _, _ := peertest.Certificate(t)
-	content, err := os.ReadFile(certFile)
-	if err != nil {
-		t.Fatal(err)
-	}
-	ca := string(content)
+	ca, _ := certificateOf(t)
 	for _, row := range []struct {
 		name        string
 		url         string
@@ -101,20 +102,16 @@ func TestWhatAVimTrusts(t *testing.T) {
 
 func TestWhatAVimOfARequestTrusts(t *testing.T) {
 	t.Parallel()
-	certFile, _, _ := peertest.Certificate(t)
-	content, err := os.ReadFile(certFile)
-	if err != nil {
-		t.Fatal(err)
-	}
+	ca, _ := certificateOf(t)
 	const facts = "/vimConnectionInfo/0/interfaceInfo/"
 	for _, row := range []struct {
 		name  string
 		facts map[string]any
 		wrong string
 	}{
-		{"its authorities", map[string]any{"endpoint": "https://keystone/v3", "trustedCertificates": string(content)}, ""},
-		{"no TLS", map[string]any{"endpoint": "http://keystone/v3", "trustedCertificates": string(content)}, facts + "endpoint"},
-		{"no check", map[string]any{"endpoint": "https://keystone/v3", "trustedCertificates": string(content), "skipCertificateVerification": true},
+		{"its authorities", map[string]any{"endpoint": "https://keystone/v3", "trustedCertificates": ca}, ""},
+		{"no TLS", map[string]any{"endpoint": "http://keystone/v3", "trustedCertificates": ca}, facts + "endpoint"},
+		{"no check", map[string]any{"endpoint": "https://keystone/v3", "trustedCertificates": ca, "skipCertificateVerification": true},
 			facts + "skipCertificateVerification"},
 		{"no certificate", map[string]any{"endpoint": "https://keystone/v3", "trustedCertificates": "none"}, facts + "trustedCertificates"},
 	} {
